@@ -1,0 +1,1 @@
+"""Document → Judgement: is it relevant?"""

@@ -1,0 +1,77 @@
+"""Options and helpers that several commands share."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+import uvloop
+
+from tres_crawler.config import LogSettings, Settings
+from tres_crawler.errors import NotFound
+from tres_crawler.records import CrawlState
+from tres_crawler.store.crawls import CrawlRecord
+from tres_crawler.store.datadir import DataDir
+
+T = TypeVar("T")
+
+DEFAULT_DATA_DIR = Path("data")
+
+DataDirOption = Annotated[Path, typer.Option("--data-dir", help="Folder that holds the database.", show_default=True)]
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="TOML file with settings.")]
+CrawlArgument = Annotated[int, typer.Argument(metavar="ID", help="Number of the crawl; `tres crawls` lists them.")]
+
+
+def load_settings(config: Path | None) -> Settings:
+    settings = Settings.load(config)
+    set_up_logging(settings.log)
+    return settings
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work)
+
+
+def readable(data_dir: Path, settings: Settings) -> DataDir:
+    """A data directory to read beside whoever writes to it."""
+    folder = DataDir(data_dir, settings.store.url)
+    if not folder.exists():
+        raise NotFound(f"There is no crawl in {data_dir}. Give the folder with --data-dir, or start one: tres crawl.")
+    return folder
+
+
+def shown_state(record: CrawlRecord, holder: dict[str, Any] | None) -> str:
+    """The state as a person should read it: a crawl that nobody runs any more was interrupted."""
+    active = record.state in (CrawlState.RUNNING, CrawlState.PAUSED)
+    running_here = holder is not None and holder.get("crawl", record.id) == record.id
+    return "interrupted" if active and not running_here else str(record.state)
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        row = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            row["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(row)
+
+
+def set_up_logging(settings: LogSettings) -> None:
+    handler = logging.StreamHandler()
+    if settings.format == "json":
+        handler.setFormatter(JsonFormatter())
+    else:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=settings.level.upper(), handlers=[handler], force=True)

@@ -1,0 +1,196 @@
+"""`tres crawl`, `tres resume`, `tres stop`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from tres_crawler import crawl as engine
+from tres_crawler.cli.common import (
+    DEFAULT_DATA_DIR,
+    ConfigOption,
+    CrawlArgument,
+    DataDirOption,
+    load_settings,
+    readable,
+    run,
+    shown_state,
+)
+from tres_crawler.cli.display import print_end, print_json, shown
+from tres_crawler.config import Settings
+from tres_crawler.crawl import Crawl
+from tres_crawler.errors import ControlError, TopicError
+from tres_crawler.records import CrawlState, StopReason, Topic
+from tres_crawler.store import crawls
+from tres_crawler.store.database import Database
+from tres_crawler.store.datadir import DataDir
+from tres_crawler.topic import load_topic
+
+STOP_WAIT_SECONDS = 60.0
+
+PagesOption = Annotated[int | None, typer.Option("--pages", help="Page budget.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON summary at the end and nothing else.")]
+
+
+def crawl(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A topic file (TOML).")],
+    pages: PagesOption = None,
+    max_per_site: Annotated[
+        str | None, typer.Option(metavar="M|M:K", help="Most pages of one site; 5:2 falls from 5 to 2; or none.")
+    ] = None,
+    policy: Annotated[str | None, typer.Option(help="Which link comes next: random, breadth-first.")] = None,
+    data_dir: DataDirOption = DEFAULT_DATA_DIR,
+    connect_to: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Send every connection there (for a simulated web).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the random draws.")] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Crawl a topic from its seeds until the page budget is spent.
+
+    Ctrl-C finishes the fetches under way and saves; a second one leaves at once. Either way `tres resume` goes on.
+    """
+    wanted = find_topic(topic)
+    settings = load_settings(config).replaced("crawl", wanted.crawl)
+    given = {"max_pages": pages, "max_per_site": max_per_site, "policy": policy, "seed": seed}
+    settings = settings.replaced("crawl", given).replaced("fetch", {"connect_to": connect_to})
+
+    async def start(database: Database) -> Crawl:
+        return await Crawl.load(database, await engine.create(database, wanted, settings))
+
+    raise typer.Exit(run(run_crawl(data_dir, settings, start, as_json)))
+
+
+def resume(
+    crawl_id: CrawlArgument,
+    pages: PagesOption = None,
+    data_dir: DataDirOption = DEFAULT_DATA_DIR,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on with a crawl that was stopped or interrupted, with the settings it began with.
+
+    --pages gives it a new budget; without it a crawl whose budget is spent has nothing to do.
+    """
+    settings = load_settings(config)
+    readable(data_dir, settings)
+
+    async def go_on(database: Database) -> Crawl:
+        record = await crawls.get(database, crawl_id)
+        if record.state is CrawlState.FINISHED and not pages:
+            raise ControlError(
+                f"Crawl {crawl_id} is finished ({record.stop_reason}). Raise its budget with --pages to go on."
+            )
+        return await Crawl.load(database, crawl_id, max_pages=pages)
+
+    raise typer.Exit(run(run_crawl(data_dir, settings, go_on, as_json)))
+
+
+def stop(crawl_id: CrawlArgument, data_dir: DataDirOption = DEFAULT_DATA_DIR, config: ConfigOption = None) -> None:
+    """Stop a crawl, also one that another process runs; `tres resume` goes on with it."""
+    settings = load_settings(config)
+    folder = readable(data_dir, settings)
+    holder = folder.holder()
+    record = run(_record(folder, crawl_id))
+    state = shown_state(record, holder)
+    if state not in (CrawlState.RUNNING, CrawlState.PAUSED, "interrupted"):
+        raise ControlError(f"Crawl {crawl_id} is {state} already ({record.stop_reason}); there is nothing to stop.")
+    if holder and holder.get("url"):
+        _ask_service(f"{holder['url']}/api/v1/crawls/{crawl_id}/stop", settings.serve.token)
+    elif holder and holder.get("crawl") == crawl_id:
+        os.kill(int(holder["pid"]), signal.SIGINT)
+        _wait_until_left(folder, holder)
+    elif holder:
+        raise ControlError(
+            f"Process {holder.get('pid')} uses {data_dir} for something else ({holder.get('doing')}), so crawl "
+            f"{crawl_id}, which is {state}, cannot be marked as stopped now. Try again when it has ended."
+        )
+    else:
+        run(_mark_stopped(folder, crawl_id))
+    print(f"Crawl {crawl_id} is stopped. Go on with: tres resume {crawl_id} --data-dir {data_dir}")
+
+
+def find_topic(name: str) -> Topic:
+    path = Path(name)
+    if not path.exists() and not path.suffix:
+        raise TopicError(f'There is no topic file "{name}". Give the path of a TOML file; docs/topics.md shows one.')
+    return load_topic(path)
+
+
+async def run_crawl(
+    data_dir: Path, settings: Settings, load: Callable[[Database], Awaitable[Crawl]], as_json: bool
+) -> int:
+    """Run a crawl to its end and report it; returns the exit code."""
+    console = None if as_json else Console()
+    with DataDir(data_dir, settings.store.url) as folder:
+        async with Database(folder.url) as database:
+            crawl = await load(database)
+            folder.tell(doing=f"crawl {crawl.id}", crawl=crawl.id)
+            stop_on_ctrl_c(crawl)
+            async with shown(crawl, console):
+                summary = await crawl.run()
+    if console is None:
+        print_json(summary)
+    else:
+        print_end(console, summary, crawl.stop_detail)
+        console.print(f"Look again with: tres status {crawl.id} --data-dir {data_dir}", highlight=False)
+    failed = summary.stop_reason in (StopReason.NO_SEED, StopReason.FAILED)
+    if failed and console is None:
+        typer.echo(f"tres: {crawl.stop_detail}", err=True)
+    return int(failed)
+
+
+def stop_on_ctrl_c(crawl: Crawl) -> None:
+    """The first signal lets steps in flight finish; the second leaves at once, losing nothing that was saved."""
+
+    def interrupted() -> None:
+        if crawl.state in (CrawlState.RUNNING, CrawlState.PAUSED):
+            crawl.stop()
+        else:
+            os._exit(130)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, interrupted)
+
+
+async def _record(folder: DataDir, crawl_id: int) -> crawls.CrawlRecord:
+    async with Database(folder.url, read_only=True) as database:
+        return await crawls.get(database, crawl_id)
+
+
+async def _mark_stopped(folder: DataDir, crawl_id: int) -> None:
+    with folder:
+        async with Database(folder.url) as database:
+            await database.write(crawls.state_change(crawl_id, CrawlState.STOPPED, StopReason.STOPPED))
+
+
+def _wait_until_left(folder: DataDir, holder: dict[str, Any]) -> None:
+    deadline = time.monotonic() + STOP_WAIT_SECONDS
+    while (now := folder.holder()) is not None and now.get("pid") == holder["pid"]:
+        if time.monotonic() > deadline:
+            raise ControlError(f"Process {holder['pid']} has not ended after {STOP_WAIT_SECONDS:g} s; look at it.")
+        time.sleep(0.1)
+
+
+def _ask_service(url: str, token: str) -> None:
+    request = urllib.request.Request(url, method="POST")
+    if token:
+        request.add_header("Authorization", f"Bearer {token}")
+    try:
+        urllib.request.urlopen(request, timeout=STOP_WAIT_SECONDS).close()
+    except urllib.error.HTTPError as error:
+        told = error.read().decode(errors="replace")
+        raise ControlError(f"The service refused to stop the crawl ({error.code}): {told}") from error
+    except OSError as error:
+        raise ControlError(f"The service at {url} does not answer: {error}.") from error

@@ -1,0 +1,102 @@
+"""`tres crawls`, `tres status`, `tres db`: they read, beside whatever runs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tres_crawler.cli.common import (
+    DEFAULT_DATA_DIR,
+    ConfigOption,
+    CrawlArgument,
+    DataDirOption,
+    load_settings,
+    readable,
+    run,
+    shown_state,
+)
+from tres_crawler.cli.display import print_end
+from tres_crawler.records import Summary
+from tres_crawler.store import crawls, migrate
+from tres_crawler.store.database import Database
+from tres_crawler.store.datadir import DataDir
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+db = typer.Typer(help="Look after the database.", no_args_is_help=True)
+
+
+def list_crawls(
+    data_dir: DataDirOption = DEFAULT_DATA_DIR, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """List the crawls in a data directory."""
+    folder = readable(data_dir, load_settings(config))
+    holder = folder.holder()
+
+    async def read() -> list[tuple[crawls.CrawlRecord, Summary]]:
+        async with Database(folder.url, read_only=True) as database:
+            records = await crawls.every(database)
+            return [(record, await crawls.summary(database, record)) for record in records]
+
+    found = run(read())
+    console = Console()
+    if as_json:
+        console.print_json(data=[{"state": shown_state(r, holder), **asdict(s)} for r, s in found])
+        return
+    table = Table("id", "topic", "policy", "state", "pages", "harvest", "relevant sites", "started")
+    for record, summary in found:
+        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at))
+        figures = (f"{summary.pages:,}", f"{summary.harvest_rate:.1%}", f"{summary.relevant_sites:,}", started)
+        table.add_row(str(record.id), record.topic.name, record.policy, shown_state(record, holder), *figures)
+    console.print(table)
+
+
+def status(
+    crawl_id: CrawlArgument,
+    data_dir: DataDirOption = DEFAULT_DATA_DIR,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the figures of one crawl, running or ended."""
+    folder = readable(data_dir, load_settings(config))
+
+    async def read() -> tuple[crawls.CrawlRecord, Summary]:
+        async with Database(folder.url, read_only=True) as database:
+            record = await crawls.get(database, crawl_id)
+            return record, await crawls.summary(database, record)
+
+    record, summary = run(read())
+    state = shown_state(record, folder.holder())
+    console = Console()
+    if as_json:
+        console.print_json(data={"state": state, **asdict(summary)})
+        return
+    console.print(f"State: {state}.", highlight=False)
+    print_end(console, summary, record.stop_detail)
+
+
+@db.command("upgrade")
+def upgrade(data_dir: DataDirOption = DEFAULT_DATA_DIR, config: ConfigOption = None) -> None:
+    """Bring the database to the schema of this version (`tres crawl` and `tres serve` do so by themselves)."""
+    with DataDir(data_dir, load_settings(config).store.url) as folder:
+        before, after = migrate.upgrade(folder.url)
+    print(f"Schema {after}" + (", as before." if before == after else f" (was {before or 'empty'})."))
+
+
+@db.command("check")
+def check(data_dir: DataDirOption = DEFAULT_DATA_DIR, config: ConfigOption = None) -> None:
+    """Say whether the database fits this version; changes nothing."""
+    folder = readable(data_dir, load_settings(config))
+    migrate.check(folder.url)
+    asyncio.run(_count(folder))
+
+
+async def _count(folder: DataDir) -> None:
+    async with Database(folder.url, read_only=True) as database:
+        print(f"The schema fits. {len(await crawls.every(database))} crawls.")

@@ -1,0 +1,100 @@
+"""`tres simweb` and `tres demo`: a web of one's own, without the internet."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tres_crawler import crawl as engine
+from tres_crawler.cli.common import load_settings, run
+from tres_crawler.cli.crawling import find_topic, run_crawl
+from tres_crawler.crawl import Crawl
+from tres_crawler.errors import TresError
+from tres_crawler.simweb import truth
+from tres_crawler.simweb.model import Web
+from tres_crawler.simweb.params import WebParams
+from tres_crawler.simweb.server import RequestLog, SimServer
+from tres_crawler.simweb.topics import write_topics
+from tres_crawler.store.database import Database
+
+DEMO_DELAY_SECONDS = 0.05
+
+
+def simweb(
+    sites: Annotated[int, typer.Option(help="How many sites.")] = 1000,
+    pages: Annotated[int, typer.Option(help="How many pages over all sites.")] = 50_000,
+    port: Annotated[int, typer.Option(help="Port on the loopback; 0 takes a free one.")] = 8099,
+    seed: Annotated[int, typer.Option(help="Another seed is another web.")] = 1,
+    log: Annotated[Path | None, typer.Option(help="Write every request to this file (JSON lines).")] = None,
+    write_topics_to: Annotated[
+        Path | None, typer.Option("--write-topics", metavar="DIR", help="Write a topic file with a seed per topic.")
+    ] = None,
+) -> None:
+    """Serve a simulated web on one loopback port, whatever host is asked for.
+
+    Crawl it with: tres crawl DIR/sports.toml --connect-to 127.0.0.1:PORT
+    """
+    web = Web(WebParams.checked(sites=sites, pages=pages, seed=seed))
+    if write_topics_to:
+        write_topics(web, write_topics_to)
+    run(_serve(web, port, log))
+
+
+async def _serve(web: Web, port: int, log: Path | None) -> None:
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    async with SimServer(web, port, RequestLog(log, web.params) if log else None) as server:
+        print(
+            f"Simulated web: {web.params.sites} sites, {web.params.pages} pages on 127.0.0.1:{server.port}", flush=True
+        )
+        await ended.wait()
+
+
+def demo(
+    pages: Annotated[int, typer.Option(help="Page budget of the crawl.")] = 1000,
+    data_dir: Annotated[Path, typer.Option(help="Folder that holds the demo's database.")] = Path("demo-data"),
+) -> None:
+    """Crawl a simulated web on this machine and show how it goes; no internet needed."""
+    console = Console()
+    with tempfile.TemporaryDirectory() as scratch:
+        log = Path(scratch) / "requests.jsonl"
+        command = [sys.executable, "-m", "tres_crawler", "simweb", "--port", "0", "--log", str(log)]
+        command += ["--write-topics", scratch]
+        console.print("Starting a simulated web of 1,000 sites and 50,000 pages …", highlight=False)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            try:
+                assert server.stdout is not None
+                address = server.stdout.readline().rpartition(" ")[2].strip()
+                if not address:
+                    raise TresError("The simulated web did not start; try `tres simweb` to see why.")
+                code = run(_demo_crawl(Path(scratch) / "sports.toml", pages, data_dir, address))
+            finally:
+                server.terminate()
+        params, requests = truth.read_log(log)
+        judged = truth.judge(Web(params), requests, "sports")
+        console.print(
+            f"By the server's own truth: {judged.harvest_rate:.1%} of {judged.pages:,} pages relevant, "
+            f"{judged.relevant_sites:,} relevant sites, {judged.disallowed_requests} requests against robots.txt.",
+            highlight=False,
+        )
+    raise typer.Exit(code)
+
+
+async def _demo_crawl(topic_file: Path, pages: int, data_dir: Path, address: str) -> int:
+    topic = find_topic(str(topic_file))
+    settings = load_settings(None).replaced("crawl", {"max_pages": pages})
+    settings = settings.replaced("fetch", {"connect_to": address, "delay_seconds": DEMO_DELAY_SECONDS})
+
+    async def start(database: Database) -> Crawl:
+        return await Crawl.load(database, await engine.create(database, topic, settings))
+
+    return await run_crawl(data_dir, settings, start, as_json=False)

@@ -1,0 +1,243 @@
+"""Settings: one frozen section per stage, from the environment, then a TOML file, then defaults."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from tres_crawler.errors import ConfigError
+
+ENV_PREFIX = "TRES_"
+POLICIES = ("breadth-first", "random")
+
+
+class SiteCap(NamedTuple):
+    """At most `start` pages of one site, falling to `end` as the budget is spent."""
+
+    start: int
+    end: int
+
+    def at(self, spent: float) -> int:
+        """The cap when a share `spent` (0 to 1) of the page budget is used up.
+
+        Three equal stages: start, the geometric mean, end. See docs/decisions/0003.
+        """
+        if spent < 1 / 3:
+            return self.start
+        return self.end if spent >= 2 / 3 else round((self.start * self.end) ** 0.5)
+
+
+def parse_site_cap(text: str) -> SiteCap | None:
+    """`"100"`, `"5:2"` or `"none"`."""
+    if text == "none":
+        return None
+    found = re.fullmatch(r"([1-9]\d*)(?::([1-9]\d*))?", text)
+    if not found or (found[2] and int(found[2]) > int(found[1])):
+        raise ValueError(
+            f"{text!r} is not a cap: give a number such as 100, two such as 5:2 (start, then a smaller end), or none"
+        )
+    return SiteCap(int(found[1]), int(found[2] or found[1]))
+
+
+def _site_cap_text(value: object) -> str:
+    text = str(value).strip().lower()
+    parse_site_cap(text)
+    return text
+
+
+def _address_text(value: object) -> str:
+    text = str(value)
+    host, _, port = text.rpartition(":")
+    if text and not (host and port.isdigit() and 0 < int(port) < 65536):
+        raise ValueError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:8099")
+    return text
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class FetchSettings(Section):
+    """How hosts are asked."""
+
+    slots: int = Field(32, ge=1, le=1000)
+    """Fetches under way at once, over all hosts."""
+
+    delay_seconds: float = Field(1.0, ge=0, le=3600)
+    """Shortest pause between two requests to one host, counted from the end of the first."""
+
+    timeout_seconds: float = Field(30.0, gt=0)
+    """Longest time for one request, from connecting to the last byte."""
+
+    max_body_bytes: int = Field(5_000_000, ge=1000)
+    """A page larger than this is dropped and counted as failed."""
+
+    retries: int = Field(2, ge=0, le=10)
+    """How often a link is tried again after trouble that may pass (no connection, time-out, 429, 5xx)."""
+
+    connect_to: Annotated[str, BeforeValidator(_address_text)] = ""
+    """HOST:PORT that every connection goes to whatever the URL says, Host header kept; empty: off."""
+
+    contact: str = ""
+    """A URL or mail address that the user agent names, so that site owners can reach you."""
+
+    obey_robots: bool = True
+    """Whether robots.txt is asked for and obeyed. Switch it off only for hosts of your own."""
+
+
+class CrawlSettings(Section):
+    """What one crawl may do."""
+
+    max_pages: int = Field(20_000, ge=1)
+    """Page budget: met exactly unless the links run out. TRES, sec. 3.5 uses 20,000."""
+
+    max_per_site: Annotated[str, BeforeValidator(_site_cap_text)] = "100"
+    """Most pages of one site (registrable domain): `100`, or `5:2` to fall from 5 to 2 as the budget
+    is spent, or `none`. TRES, sec. 3.5 (MAX)."""
+
+    max_depth: int = Field(50, ge=1)
+    """Links further than this from a seed are not placed."""
+
+    policy: Literal["breadth-first", "random"] = "random"
+    """Which waiting link is fetched next."""
+
+    seed: int | None = None
+    """Seed of all random draws; None: a new one each crawl. At one slot it makes a crawl repeatable."""
+
+
+class StoreSettings(Section):
+    """Where things are kept."""
+
+    url: str = ""
+    """SQLAlchemy URL of the database; empty: `tres.db` in the data directory."""
+
+
+class ServeSettings(Section):
+    """The web service."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; anything but loopback demands a token."""
+
+    port: int = Field(8000, ge=0, le=65535)
+    """Port to listen on; 0 takes a free one."""
+
+    token: str = ""
+    """Bearer token that the API asks for; empty: none, allowed on loopback only."""
+
+    topics_dir: str = ""
+    """Folder of topic files; at start every one that has no crawl yet gets one. Empty: off."""
+
+
+class LogSettings(Section):
+    """What is logged, on standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "warning"
+    """Least level shown; `info` tells one line per step."""
+
+    format: Literal["text", "json"] = "text"
+    """One JSON object a line suits a log collector."""
+
+
+class Settings(BaseSettings):
+    """All sections; built once, each component is handed only its own."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True)
+
+    fetch: FetchSettings = FetchSettings()
+    crawl: CrawlSettings = CrawlSettings()
+    store: StoreSettings = StoreSettings()
+    serve: ServeSettings = ServeSettings()
+    log: LogSettings = LogSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return env_settings, init_settings
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Settings:
+        """Environment over `path` over defaults; whatever is wrong is named in a ConfigError."""
+        given = read_toml(path, ConfigError) if path else {}
+        _refuse_unknown_variables(os.environ)
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            where = f"{path} or the environment" if path else "the environment"
+            raise ConfigError(f"Wrong settings in {where}. {explain(error, cls)}") from error
+
+    def replaced(self, section: str, values: Mapping[str, Any]) -> Settings:
+        """A copy with `values` laid over one section, checked like all others."""
+        given = {name: value for name, value in values.items() if value is not None}
+        if not given:
+            return self
+        model = type(getattr(self, section))
+        try:
+            new = model(**{**getattr(self, section).model_dump(), **given})
+        except ValidationError as error:
+            raise ConfigError(explain(error, model, section)) from error
+        return self.model_copy(update={section: new})
+
+
+def read_toml(path: Path, error_class: type[Exception]) -> dict[str, Any]:
+    """The tables of a TOML file; trouble is told with file, line and what to do."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise error_class(f"There is no file {path}. Check the path.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise error_class(f"{path} cannot be read: {error}. It must be a UTF-8 text file.") from error
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise error_class(f"{path} is not valid TOML: {error}. Texts need quotes, lists need brackets.") from error
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """` Did you mean "x"?`, or the whole choice where nothing is near."""
+    names = sorted(valid)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f' Did you mean "{close[0]}"?' if close else f" Allowed: {', '.join(names)}."
+
+
+def explain(error: ValidationError, model: type[BaseModel], section: str = "") -> str:
+    """A validation error as sentences that name the dotted key and the nearest valid one."""
+    told = []
+    for item in error.errors():
+        at = [str(part) for part in item["loc"]]
+        dotted = ".".join([section, *at] if section else at)
+        if item["type"] == "extra_forbidden":
+            told.append(f'Unknown key "{dotted}".{nearest(at[-1], _fields_at(model, at[:-1]))}')
+        else:
+            told.append(f'"{dotted}" is {item["input"]!r}: {item["msg"].removeprefix("Value error, ")}.')
+    return " ".join(told)
+
+
+def _fields_at(model: type[BaseModel], path: list[str]) -> Iterable[str]:
+    for part in path:
+        model = type(model.model_fields[part].default)
+    return model.model_fields
+
+
+def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
+    valid = {
+        f"{ENV_PREFIX}{section}__{field}".upper()
+        for section in Settings.model_fields
+        for field in _fields_at(Settings, [section])
+    }
+    for name in environ:
+        if name.upper().startswith(ENV_PREFIX) and name.upper() not in valid:
+            raise ConfigError(f"Unknown environment variable {name}.{nearest(name.upper(), valid)}")

@@ -1,0 +1,1 @@
+"""url → Fetched: one polite GET."""

@@ -1,0 +1,79 @@
+"""What a host allows: robots.txt (RFC 9309), cached for a day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum, auto
+
+from protego import Protego
+
+from tres_crawler.errors import FetchError
+from tres_crawler.fetch.client import PRODUCT, Client
+from tres_crawler.records import Fetched, RobotsAnswer
+
+KEPT_SECONDS = 24 * 3600.0
+MAX_BYTES = 500 * 1024
+MAX_REDIRECTS = 5
+
+
+class Access(Enum):
+    """What robots.txt says of a URL."""
+
+    UNKNOWN = auto()
+    """Not asked yet, too long ago, or it could not be had (RFC 9309, sec. 2.3.1.4: then nothing may be fetched)."""
+    ALLOWED = auto()
+    DISALLOWED = auto()
+
+
+class Robots:
+    """The rules of every origin that has answered."""
+
+    def __init__(self, clock: Callable[[], float], known: Iterable[RobotsAnswer] = ()) -> None:
+        self.clock = clock
+        self._rules: dict[str, tuple[float, Protego]] = {}
+        for answer in known:
+            self.keep(answer)
+
+    def keep(self, answer: RobotsAnswer) -> None:
+        if not answer.reached:
+            self._rules.pop(answer.origin, None)
+            return
+        # No file (any 4xx) means no rules.
+        body = answer.body.decode("utf-8-sig", "replace") if answer.status == 200 else ""
+        self._rules[answer.origin] = (answer.fetched_at, Protego.parse(body))
+
+    def access(self, url: str) -> Access:
+        fetched_at, rules = self._rules.get(origin_of(url), (0.0, None))
+        if rules is None or self.clock() - fetched_at > KEPT_SECONDS:
+            return Access.UNKNOWN
+        return Access.ALLOWED if rules.can_fetch(url, PRODUCT) else Access.DISALLOWED
+
+    def delay_seconds(self, url: str) -> float:
+        """The Crawl-delay that the origin asks of us."""
+        _, rules = self._rules.get(origin_of(url), (0.0, None))
+        return float((rules and rules.crawl_delay(PRODUCT)) or 0.0)
+
+    async def ask(self, client: Client, url: str) -> RobotsAnswer:
+        """Fetch and keep the robots.txt that governs `url`."""
+        origin = origin_of(url)
+        try:
+            fetched = await self._get(client, origin + "/robots.txt")
+            answer = RobotsAnswer(origin, self.clock(), fetched.status, fetched.body[:MAX_BYTES])
+        except FetchError:
+            answer = RobotsAnswer(origin, self.clock(), 0, b"")
+        self.keep(answer)
+        return answer
+
+    async def _get(self, client: Client, url: str) -> Fetched:
+        for _ in range(MAX_REDIRECTS + 1):
+            fetched = await client.get(url, readable_only=False)
+            if fetched.location is None:
+                return fetched
+            url = fetched.location
+        return fetched
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port: robots.txt holds for these together."""
+    scheme, _, rest = url.partition("//")
+    return f"{scheme}//{rest.partition('/')[0].rpartition('@')[2]}"

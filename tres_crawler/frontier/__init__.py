@@ -1,0 +1,1 @@
+"""Where waiting links live, and which of them is put forward next."""

@@ -1,0 +1,46 @@
+"""What every frontier promises, and the policies built on one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Protocol
+
+from tres_crawler.frontier.buckets import RandomFrontier
+from tres_crawler.frontier.queue import OrderedFrontier
+from tres_crawler.records import Offer
+
+
+class Frontier(Protocol):
+    """Every waiting link is in exactly one leaf; held hosts offer nothing, and lose nothing.
+
+    A frontier knows no clock and no cap: it is told which hosts are held. Holds are counted, so that a host held
+    by its delay and by its site's cap is free again only after both are gone.
+    """
+
+    def __len__(self) -> int:
+        """How many links wait, held ones included."""
+
+    @property
+    def leaves(self) -> int:
+        """How many leaves there are."""
+
+    def place(self, links: Iterable[Offer]) -> None:
+        """Add links; each goes to its leaf."""
+
+    def offer(self) -> list[Offer]:
+        """At most one link of each leaf, none of a held host; nothing is removed."""
+
+    def take(self, offer: Offer) -> None:
+        """Remove an offered link for good."""
+
+    def hold(self, host: int) -> None:
+        """Offer no link of `host` until it is released as often as it was held."""
+
+    def release(self, host: int) -> None:
+        """Undo one hold."""
+
+
+def create_frontier(policy: str, rng: random.Random) -> Frontier:
+    """The frontier that a policy chooses from."""
+    return OrderedFrontier() if policy == "breadth-first" else RandomFrontier(rng)

@@ -1,0 +1,97 @@
+"""The hosts and sites of one crawl, numbered, and how many pages each site has been charged."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from tres_crawler.config import SiteCap
+from tres_crawler.frontier.frontier import Frontier
+from tres_crawler.urls import host_of, site_of
+
+
+class Places:
+    """No site is charged more pages than its cap; links of a full site stay in the frontier, their hosts held.
+
+    A site is charged when a link is chosen, so fetches in flight count; what turns out to cost nothing is refunded.
+    """
+
+    def __init__(self, cap: SiteCap | None, frontier: Frontier) -> None:
+        self.names: list[str] = [""]
+        self.unsaved_sites: list[tuple[int, str]] = []
+        self.unsaved_hosts: list[tuple[int, str, int]] = []
+        self._cap = cap
+        self._limit = cap.start if cap else None
+        self._frontier = frontier
+        self._site_of_host: list[int] = [0]
+        self._host_numbers: dict[str, int] = {}
+        self._site_numbers: dict[str, int] = {}
+        self._hosts_of_site: defaultdict[int, list[int]] = defaultdict(list)
+        self._charged: defaultdict[int, int] = defaultdict(int)
+        self._full: set[int] = set()
+
+    def restore(self, sites: Iterable[tuple[int, str]], hosts: Iterable[tuple[int, str, int]]) -> None:
+        self._site_numbers = {name: number for number, name in sites}
+        for number, name, site in sorted(hosts):
+            assert number == len(self.names), "hosts are numbered without gaps"
+            self._add_host(name, site)
+
+    def host(self, url: str) -> int:
+        """The number of a URL's host; a new one is numbered and waits in `unsaved_hosts`."""
+        name = host_of(url)
+        known = self._host_numbers.get(name)
+        if known is None:
+            site = self._site(site_of(name))
+            known = self._add_host(name, site)
+            self.unsaved_hosts.append((known, name, site))
+        return known
+
+    def site(self, host: int) -> int:
+        return self._site_of_host[host]
+
+    def is_full(self, site: int) -> bool:
+        return site in self._full
+
+    def charge(self, site: int) -> None:
+        self._charged[site] += 1
+        self._update(site)
+
+    def refund(self, site: int) -> None:
+        self._charged[site] -= 1
+        self._update(site)
+
+    def tighten(self, spent: float) -> None:
+        """Apply the cap that holds when a share `spent` of the page budget is used up."""
+        limit = self._cap.at(spent) if self._cap else None
+        if limit != self._limit:
+            self._limit = limit
+            for site in self._charged:
+                self._update(site)
+
+    def _site(self, name: str) -> int:
+        known = self._site_numbers.get(name)
+        if known is None:
+            known = self._site_numbers[name] = len(self._site_numbers) + 1
+            self.unsaved_sites.append((known, name))
+        return known
+
+    def _add_host(self, name: str, site: int) -> int:
+        number = len(self.names)
+        self.names.append(name)
+        self._host_numbers[name] = number
+        self._site_of_host.append(site)
+        self._hosts_of_site[site].append(number)
+        if site in self._full:
+            self._frontier.hold(number)
+        return number
+
+    def _update(self, site: int) -> None:
+        full = self._limit is not None and self._charged[site] >= self._limit
+        if full and site not in self._full:
+            self._full.add(site)
+            for host in self._hosts_of_site[site]:
+                self._frontier.hold(host)
+        elif not full and site in self._full:
+            self._full.remove(site)
+            for host in self._hosts_of_site[site]:
+                self._frontier.release(host)

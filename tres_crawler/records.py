@@ -1,0 +1,192 @@
+"""The records that one stage hands to the next; all frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a crawl looks for: data given by a person, kept with the crawl."""
+
+    name: str
+    keywords: tuple[str, ...]
+    seeds: tuple[str, ...]
+    relevant_examples: tuple[str, ...] = ()
+    irrelevant_examples: tuple[str, ...] = ()
+    crawl: Mapping[str, Any] = field(default_factory=dict)
+    """Crawl settings that this topic overrides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A URL that waits, with how it was found; `number` counts the links of one crawl from 1."""
+
+    number: int
+    url: str
+    host: int
+    source: int | None
+    """Number of the page it was found on; None for a seed."""
+    depth: int
+    anchor: str = ""
+    leaf: int = 0
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A link that a leaf of the frontier puts forward to be fetched next."""
+
+    link: int
+    host: int
+    leaf: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a host answered to one GET."""
+
+    url: str
+    status: int
+    content_type: str
+    body: bytes
+    location: str | None
+    """Where a redirect points, resolved; None for any other answer."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsAnswer:
+    """What an origin answered to GET /robots.txt; status 0 means that it could not be reached."""
+
+    origin: str
+    fetched_at: float
+    status: int
+    body: bytes
+
+    @property
+    def reached(self) -> bool:
+        """Whether the origin said anything that counts: a server error does not."""
+        return 200 <= self.status < 500
+
+
+@dataclass(frozen=True, slots=True)
+class Outlink:
+    """A link as it stands on a page: canonical URL and the words a reader clicks on."""
+
+    url: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed page."""
+
+    url: str
+    title: str
+    description: str
+    text: str
+    outlinks: tuple[Outlink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a classifier holds of a document, and which version of it said so."""
+
+    probability: float
+    relevant: bool
+    version: int
+
+
+class Outcome(StrEnum):
+    """How a page that was paid for from the budget ended."""
+
+    JUDGED = "judged"
+    DUPLICATE = "duplicate"
+    EMPTY = "empty"
+    FAILED = "failed"
+
+
+class LinkState(StrEnum):
+    """What has become of a link."""
+
+    WAITING = "waiting"
+    FETCHED = "fetched"
+    REDIRECTED = "redirected"
+    """Its target is known already, or waits as a link of its own."""
+    REFUSED = "refused"
+    """By robots.txt or a rule, before any page was asked for."""
+
+
+class CrawlState(StrEnum):
+    """Where a crawl stands."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    """By a person; can be resumed."""
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+class StopReason(StrEnum):
+    """Why a crawl ended; always one of these."""
+
+    BUDGET = "budget"
+    """All pages of `crawl.max_pages` were fetched."""
+    FRONTIER_EMPTY = "frontier_empty"
+    """No link waits any more."""
+    SITES_CAPPED = "sites_capped"
+    """Links wait, but all on sites that have reached `crawl.max_per_site`."""
+    NO_SEED = "no_seed"
+    """No seed could be fetched."""
+    STOPPED = "stopped"
+    """A person stopped it."""
+    FAILED = "failed"
+    """The crawl could not go on, for example because the disk is full."""
+
+
+STOP_ADVICE: Mapping[StopReason, str] = {
+    StopReason.BUDGET: "",
+    StopReason.FRONTIER_EMPTY: "Every link found has been fetched; add seeds to reach more of the web.",
+    StopReason.SITES_CAPPED: "Raise --max-per-site, or add seeds on other sites.",
+    StopReason.NO_SEED: "Check the seeds of the topic in a browser, and the network.",
+    StopReason.STOPPED: "Go on with `tres resume`.",
+    StopReason.FAILED: "Mend the cause named above, then go on with `tres resume`.",
+}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A crawl in figures; the keys of `tres crawl --json` and of the status route."""
+
+    crawl_id: int
+    topic: str
+    policy: str
+    pages: int
+    relevant_pages: int
+    harvest_rate: float
+    sites: int
+    relevant_sites: int
+    failed: int
+    duplicates: int
+    waiting: int
+    leaves: int
+    seconds: float
+    pages_per_second: float
+    stop_reason: str | None
+
+    @classmethod
+    def of(cls, *, pages: int, relevant_pages: int, seconds: float, **others: Any) -> Summary:
+        """With the rates worked out."""
+        return cls(
+            pages=pages,
+            relevant_pages=relevant_pages,
+            harvest_rate=round(relevant_pages / pages, 4) if pages else 0.0,
+            seconds=round(seconds, 2),
+            pages_per_second=round(pages / seconds, 2) if seconds else 0.0,
+            **others,
+        )

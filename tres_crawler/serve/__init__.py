@@ -1,0 +1,1 @@
+"""The web service: crawls started, watched and stopped over REST."""

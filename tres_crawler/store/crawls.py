@@ -1,0 +1,163 @@
+"""The crawls of a database: their description, state, figures and events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Integer, bindparam, case, cast, func, insert, select, update
+
+from tres_crawler.errors import NotFound
+from tres_crawler.records import CrawlState, LinkState, Outcome, StopReason, Summary, Topic
+from tres_crawler.store.database import AnyRow, Change, Database
+from tres_crawler.store.tables import crawls, events, links, metric_points, nodes, pages
+
+SET_STATE = (
+    update(crawls)
+    .where(crawls.c.id == bindparam("key"))
+    .values(
+        state=bindparam("state"),
+        stop_reason=bindparam("stop_reason"),
+        stop_detail=bindparam("stop_detail"),
+        ended_at=bindparam("ended_at"),
+    )
+)
+SET_SECONDS = update(crawls).where(crawls.c.id == bindparam("key")).values(seconds=bindparam("seconds"))
+INSERT_EVENT = insert(events)
+INSERT_METRIC = insert(metric_points)
+METRICS = (
+    "pages",
+    "seconds",
+    "relevant_pages",
+    "sites",
+    "relevant_sites",
+    "failed",
+    "duplicates",
+    "waiting",
+    "leaves",
+)
+
+
+@dataclass(frozen=True)
+class CrawlRecord:
+    """What a crawl was asked to do and where it stands."""
+
+    id: int
+    topic: Topic
+    settings: Mapping[str, Any]
+    policy: str
+    random_seed: int
+    state: CrawlState
+    stop_reason: StopReason | None
+    stop_detail: str | None
+    created_at: float
+    seconds: float
+
+
+async def create(database: Database, topic: Topic, settings: Mapping[str, Any], policy: str, random_seed: int) -> int:
+    return await database.insert(
+        insert(crawls).values(
+            topic=topic.name,
+            topic_body=asdict(topic),
+            settings=dict(settings),
+            policy=policy,
+            random_seed=random_seed,
+            state=CrawlState.RUNNING,
+            created_at=time.time(),
+        )
+    )
+
+
+async def get(database: Database, crawl: int) -> CrawlRecord:
+    found = await database.rows(select(crawls).where(crawls.c.id == crawl))
+    if not found:
+        raise NotFound(f"There is no crawl {crawl} here. `tres crawls` lists those in the data directory.")
+    return _record(found[0])
+
+
+async def every(database: Database) -> list[CrawlRecord]:
+    return [_record(row) for row in await database.rows(select(crawls).order_by(crawls.c.id))]
+
+
+def state_change(crawl: int, state: CrawlState, reason: StopReason | None = None, detail: str | None = None) -> Change:
+    ended = state not in (CrawlState.RUNNING, CrawlState.PAUSED)
+    return Change(
+        SET_STATE,
+        [
+            {
+                "key": crawl,
+                "state": state,
+                "stop_reason": reason,
+                "stop_detail": detail,
+                "ended_at": time.time() if ended else None,
+            }
+        ],
+    )
+
+
+def event(crawl: int, kind: str, **detail: Any) -> Change:
+    return Change(INSERT_EVENT, [{"crawl": crawl, "at": time.time(), "kind": kind, "detail": detail}])
+
+
+def seconds_change(crawl: int, seconds: float) -> Change:
+    return Change(SET_SECONDS, [{"key": crawl, "seconds": seconds}])
+
+
+def metric_point(now: Summary) -> Change:
+    point = {name: getattr(now, name) for name in METRICS}
+    return Change(INSERT_METRIC, [{"crawl": now.crawl_id, "at": time.time(), **point}])
+
+
+async def summary(database: Database, record: CrawlRecord) -> Summary:
+    """The figures of a crawl, counted from its pages: nothing that could drift from them."""
+    of_crawl = pages.c.crawl == record.id
+    counted = await database.rows(
+        select(
+            func.count(),
+            func.coalesce(func.sum(cast(pages.c.relevant, Integer)), 0),
+            func.count(pages.c.site.distinct()),
+            func.count(case((pages.c.relevant, pages.c.site)).distinct()),
+            func.count(case((pages.c.outcome == Outcome.FAILED, 1))),
+            func.count(case((pages.c.outcome == Outcome.DUPLICATE, 1))),
+        ).where(of_crawl)
+    )
+    fetched, relevant, sites, relevant_sites, failed, duplicates = counted[0]
+    waiting = await database.rows(
+        select(func.count()).where(links.c.crawl == record.id, links.c.state == LinkState.WAITING)
+    )
+    leaves = await database.rows(select(func.count()).where(nodes.c.crawl == record.id, nodes.c.feature.is_(None)))
+    return Summary.of(
+        crawl_id=record.id,
+        topic=record.topic.name,
+        policy=record.policy,
+        pages=fetched,
+        relevant_pages=relevant,
+        sites=sites,
+        relevant_sites=relevant_sites,
+        failed=failed,
+        duplicates=duplicates,
+        waiting=waiting[0][0],
+        leaves=max(1, leaves[0][0]),
+        seconds=record.seconds,
+        stop_reason=record.stop_reason,
+    )
+
+
+def _record(row: AnyRow) -> CrawlRecord:
+    body: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in row.topic_body.items()
+    }
+    return CrawlRecord(
+        id=row.id,
+        topic=Topic(**body),
+        settings=row.settings,
+        policy=row.policy,
+        random_seed=row.random_seed,
+        state=CrawlState(row.state),
+        stop_reason=StopReason(row.stop_reason) if row.stop_reason else None,
+        stop_detail=row.stop_detail,
+        created_at=row.created_at,
+        seconds=row.seconds,
+    )

@@ -1,0 +1,142 @@
+"""One writer that commits whole steps in batches, and readers that never wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Delete, Insert, Row, Select, Update
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from tres_crawler.errors import StoreError
+from tres_crawler.store import migrate, sqlite
+
+logger = logging.getLogger(__name__)
+
+AnySelect = Select[*tuple[Any, ...]]
+AnyRow = Row[*tuple[Any, ...]]
+
+BATCH_STEPS = 64
+"""Most writes that share a commit; while one commit runs, the next batch gathers by itself."""
+
+
+class Change(NamedTuple):
+    """A statement and the rows it is run for."""
+
+    statement: Insert | Update | Delete
+    rows: Sequence[Mapping[str, Any]]
+
+
+class _Write(NamedTuple):
+    changes: Sequence[Change]
+    committed: asyncio.Future[None]
+
+
+class Database:
+    """Whatever was written is either wholly there or not at all, and `write` returns once it is there."""
+
+    def __init__(self, url: str, read_only: bool = False) -> None:
+        self.url = url
+        self.read_only = read_only
+        self._engine: AsyncEngine | None = None
+        self._queue: asyncio.Queue[_Write | None] = asyncio.Queue()
+        self._writer: asyncio.Task[None] | None = None
+        self._broken: StoreError | None = None
+
+    async def __aenter__(self) -> Database:
+        await asyncio.to_thread(migrate.check if self.read_only else migrate.upgrade, self.url)
+        self._engine = create_async_engine(self.url)
+        sqlite.prepare(self._engine.sync_engine, self.read_only)
+        if not self.read_only:
+            self._writer = asyncio.create_task(self._write_batches(self._engine), name="database writer")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._writer:
+            self._queue.put_nowait(None)
+            await self._writer
+        if self._engine:
+            await self._engine.dispose()
+
+    def queue(self, changes: Sequence[Change]) -> asyncio.Future[None]:
+        """Hand over one whole step; the future is done when it is committed. Order is kept."""
+        committed = asyncio.get_running_loop().create_future()
+        if self._broken:
+            committed.set_exception(self._broken)
+        else:
+            self._queue.put_nowait(_Write(changes, committed))
+        return committed
+
+    async def write(self, *changes: Change) -> None:
+        """As `queue`, and wait for the commit."""
+        await self.queue(changes)
+
+    async def rows(self, statement: AnySelect, parameters: Mapping[str, Any] | None = None) -> Sequence[AnyRow]:
+        """All rows of a query, read beside the writer."""
+        assert self._engine is not None
+        async with self._engine.connect() as connection:
+            return (await connection.execute(statement, parameters)).all()
+
+    async def insert(self, statement: Insert) -> int:
+        """Insert one row and return the key the database gave it."""
+        assert self._engine is not None
+        async with self._engine.begin() as connection:
+            result = await connection.execute(statement)
+        key = result.inserted_primary_key
+        assert key is not None
+        return int(key[0])
+
+    async def _write_batches(self, engine: AsyncEngine) -> None:
+        async with engine.connect() as connection:
+            while write := await self._queue.get():
+                batch = [write]
+                while not self._queue.empty() and len(batch) < BATCH_STEPS:
+                    following = self._queue.get_nowait()
+                    if following is None:
+                        self._queue.put_nowait(None)
+                        break
+                    batch.append(following)
+                await self._commit(connection, batch)
+
+    async def _commit(self, connection: AsyncConnection, batch: Sequence[_Write]) -> None:
+        try:
+            async with connection.begin():
+                for statement, rows in merged(batch):
+                    await connection.execute(statement, rows)
+        except DBAPIError as error:
+            self._broken = StoreError(
+                f"The database could not be written: {error.orig}. What was saved before is whole. Make room on the "
+                "disk or mend its rights, then go on with `tres resume`."
+            )
+            self._broken.__cause__ = error
+            logger.error("%s", self._broken)
+            for write in batch:
+                _fail(write.committed, self._broken)
+            while not self._queue.empty():
+                if waiting := self._queue.get_nowait():
+                    _fail(waiting.committed, self._broken)
+                else:
+                    self._queue.put_nowait(None)
+                    break
+        else:
+            for write in batch:
+                if not write.committed.done():
+                    write.committed.set_result(None)
+
+
+def _fail(future: asyncio.Future[None], error: StoreError) -> None:
+    if not future.done():
+        future.set_exception(error)
+
+
+def merged(batch: Sequence[_Write]) -> list[tuple[Insert | Update | Delete, list[Mapping[str, Any]]]]:
+    """The rows of the whole batch under each statement, inserts first: what changes a row follows what made it."""
+    gathered: dict[int, tuple[Insert | Update | Delete, list[Mapping[str, Any]]]] = {}
+    for write in batch:
+        for statement, rows in write.changes:
+            if rows:
+                gathered.setdefault(id(statement), (statement, []))[1].extend(rows)
+    return sorted(gathered.values(), key=lambda item: not isinstance(item[0], Insert))

@@ -1,0 +1,105 @@
+"""Links, hosts and sites: what has been seen and what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import bindparam, insert, select, update
+
+from tres_crawler.records import Link, LinkState, Offer
+from tres_crawler.store.database import Change, Database
+from tres_crawler.store.tables import hosts, links, pages, sites
+from tres_crawler.text import fingerprint
+
+_THIS = (links.c.crawl == bindparam("of_crawl"), links.c.number == bindparam("of_link"))
+
+INSERT_SITE = insert(sites)
+INSERT_HOST = insert(hosts)
+INSERT_LINK = insert(links)
+END_LINK = update(links).where(*_THIS).values(state=bindparam("new_state"), reason=bindparam("why"))
+COUNT_ATTEMPT = update(links).where(*_THIS).values(attempts=bindparam("tries"), reason=bindparam("why"))
+READ_LINK = select(links).where(*_THIS)
+
+
+def new_sites(crawl: int, named: Iterable[tuple[int, str]]) -> Change:
+    return Change(INSERT_SITE, [{"crawl": crawl, "number": number, "name": name} for number, name in named])
+
+
+def new_hosts(crawl: int, named: Iterable[tuple[int, str, int]]) -> Change:
+    return Change(
+        INSERT_HOST,
+        [{"crawl": crawl, "number": number, "name": name, "site": site} for number, name, site in named],
+    )
+
+
+def new_links(crawl: int, placed: Iterable[Link]) -> Change:
+    return Change(
+        INSERT_LINK,
+        [
+            {
+                "crawl": crawl,
+                "number": link.number,
+                "url": link.url,
+                "url_key": fingerprint(link.url),
+                "host": link.host,
+                "source": link.source,
+                "depth": link.depth,
+                "anchor": link.anchor,
+                "features": None,
+                "leaf": link.leaf,
+                "state": LinkState.WAITING,
+                "attempts": link.attempts,
+            }
+            for link in placed
+        ],
+    )
+
+
+def end_link(crawl: int, link: int, state: LinkState, reason: str | None = None) -> Change:
+    return Change(END_LINK, [{"of_crawl": crawl, "of_link": link, "new_state": state, "why": reason}])
+
+
+def count_attempt(crawl: int, link: Link, reason: str) -> Change:
+    return Change(
+        COUNT_ATTEMPT,
+        [{"of_crawl": crawl, "of_link": link.number, "tries": link.attempts + 1, "why": reason}],
+    )
+
+
+async def read(database: Database, crawl: int, number: int) -> Link:
+    row = (await database.rows(READ_LINK, {"of_crawl": crawl, "of_link": number}))[0]
+    return Link(row.number, row.url, row.host, row.source, row.depth, row.anchor, row.leaf, row.attempts)
+
+
+async def waiting(database: Database, crawl: int) -> list[Offer]:
+    """What the frontier must know of every waiting link, oldest first."""
+    found = await database.rows(
+        select(links.c.number, links.c.host, links.c.leaf)
+        .where(links.c.crawl == crawl, links.c.state == LinkState.WAITING)
+        .order_by(links.c.number)
+    )
+    return [Offer(row.number, row.host, row.leaf) for row in found]
+
+
+async def seen(database: Database, crawl: int) -> set[int]:
+    """Fingerprints of every URL that must not be placed again."""
+    placed = await database.rows(select(links.c.url_key).where(links.c.crawl == crawl))
+    fetched = await database.rows(select(pages.c.url_key).where(pages.c.crawl == crawl))
+    return {row[0] for row in placed} | {row[0] for row in fetched}
+
+
+async def last_number(database: Database, crawl: int) -> int:
+    found = await database.rows(
+        select(links.c.number).where(links.c.crawl == crawl).order_by(links.c.number.desc()).limit(1)
+    )
+    return found[0][0] if found else 0
+
+
+async def known_sites(database: Database, crawl: int) -> list[tuple[int, str]]:
+    found = await database.rows(select(sites.c.number, sites.c.name).where(sites.c.crawl == crawl))
+    return [(row.number, row.name) for row in found]
+
+
+async def known_hosts(database: Database, crawl: int) -> list[tuple[int, str, int]]:
+    found = await database.rows(select(hosts.c.number, hosts.c.name, hosts.c.site).where(hosts.c.crawl == crawl))
+    return [(row.number, row.name, row.site) for row in found]

@@ -1,0 +1,73 @@
+"""Brings a database to the schema of this version, and refuses one from a later version."""
+
+from __future__ import annotations
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.exc import DBAPIError
+
+from tres_crawler.errors import StoreError
+from tres_crawler.resources import shipped
+from tres_crawler.store.sqlite import begin_by_hand, file_of, sync_url
+
+
+def upgrade(url: str) -> tuple[str | None, str]:
+    """Run what is missing; returns the revision before and after. A newer database is left untouched."""
+    engine = create_engine(sync_url(url))
+    begin_by_hand(engine)
+    try:
+        with engine.begin() as connection:
+            before, newest = _revisions(connection)
+            if before != newest:
+                config = _config()
+                config.attributes["connection"] = connection
+                command.upgrade(config, newest)
+            return before, newest
+    except DBAPIError as error:
+        raise StoreError(f"The database {_name(url)} cannot be opened: {error.orig}.") from error
+    finally:
+        engine.dispose()
+
+
+def check(url: str) -> None:
+    """Refuse a database that has not exactly the schema of this version; changes nothing."""
+    engine = create_engine(sync_url(url))
+    try:
+        with engine.connect() as connection:
+            before, newest = _revisions(connection)
+    except DBAPIError as error:
+        raise StoreError(f"The database {_name(url)} cannot be opened: {error.orig}.") from error
+    finally:
+        engine.dispose()
+    if before != newest:
+        raise StoreError(
+            f"The database {_name(url)} has schema {before or 'none'}, this version wants {newest}. "
+            "Run `tres db upgrade` with the same --data-dir."
+        )
+
+
+def _revisions(connection: Connection) -> tuple[str | None, str]:
+    scripts = ScriptDirectory.from_config(_config())
+    newest = scripts.get_current_head()
+    assert newest is not None
+    before = MigrationContext.configure(connection).get_current_revision()
+    known = {script.revision for script in scripts.walk_revisions()}
+    if before is not None and before not in known:
+        raise StoreError(
+            f"The database has schema {before}, which this version of tres (schema {newest}) does not know: a newer "
+            "version wrote it. Nothing was changed. Install that version, or use another --data-dir."
+        )
+    return before, newest
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(shipped("migrations")).replace("%", "%%"))
+    return config
+
+
+def _name(url: str) -> str:
+    return str(file_of(url) or url)

@@ -1,0 +1,148 @@
+"""Pages and visits: what was fetched, when, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from tres_crawler.records import Judgement, Link, Outcome
+from tres_crawler.store.database import AnyRow, Change, Database
+from tres_crawler.store.tables import hosts, links, pages, sites, visits
+from tres_crawler.text import fingerprint
+
+INSERT_PAGE = insert(pages)
+INSERT_VISIT = insert(visits)
+EXPORT_CHUNK = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """A page paid for from the budget, and the visit that made it."""
+
+    number: int
+    link: Link
+    url: str
+    host: int
+    site: int
+    outcome: Outcome
+    fetched_at: float
+    seconds: float = 0.0
+    bytes: int = 0
+    reason: str | None = None
+    status: int | None = None
+    title: str = ""
+    text_key: int | None = None
+    duplicate_of: int | None = None
+    outlinks: int = 0
+    judgement: Judgement | None = None
+    reward: float = 0.0
+
+
+def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
+    judged = page.judgement
+    return (
+        Change(
+            INSERT_PAGE,
+            [
+                {
+                    "crawl": crawl,
+                    "number": page.number,
+                    "link": page.link.number,
+                    "url": page.url,
+                    "url_key": fingerprint(page.url),
+                    "host": page.host,
+                    "site": page.site,
+                    "outcome": page.outcome,
+                    "reason": page.reason,
+                    "status": page.status,
+                    "title": page.title,
+                    "text_key": page.text_key,
+                    "duplicate_of": page.duplicate_of,
+                    "outlinks": page.outlinks,
+                    "probability": judged.probability if judged else None,
+                    "relevant": page.reward > 0,
+                    "judge_version": judged.version if judged else None,
+                    "reward": page.reward,
+                    "leaf": page.link.leaf,
+                    "fetched_at": page.fetched_at,
+                }
+            ],
+        ),
+        Change(
+            INSERT_VISIT,
+            [
+                {
+                    "crawl": crawl,
+                    "page": page.number,
+                    "at": page.fetched_at,
+                    "status": page.status,
+                    "seconds": page.seconds,
+                    "bytes": page.bytes,
+                }
+            ],
+        ),
+    )
+
+
+async def outcomes(database: Database, crawl: int) -> Sequence[AnyRow]:
+    """What a resumed crawl must know of each page: number, site, outcome, relevant, text_key."""
+    return await database.rows(
+        select(pages.c.number, pages.c.site, pages.c.outcome, pages.c.relevant, pages.c.text_key)
+        .where(pages.c.crawl == crawl)
+        .order_by(pages.c.number)
+    )
+
+
+EXPORT_COLUMNS = (
+    "number",
+    "url",
+    "site",
+    "host",
+    "depth",
+    "source",
+    "anchor",
+    "outcome",
+    "reason",
+    "status",
+    "title",
+    "relevant",
+    "probability",
+    "outlinks",
+    "fetched_at",
+)
+
+
+async def export(database: Database, crawl: int, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+    """Every page in order, as the columns of EXPORT_COLUMNS; `after` is the last number already had."""
+    query = (
+        select(
+            pages.c.number,
+            pages.c.url,
+            sites.c.name.label("site"),
+            hosts.c.name.label("host"),
+            links.c.depth,
+            links.c.source,
+            links.c.anchor,
+            pages.c.outcome,
+            pages.c.reason,
+            pages.c.status,
+            pages.c.title,
+            pages.c.relevant,
+            pages.c.probability,
+            pages.c.outlinks,
+            pages.c.fetched_at,
+        )
+        .join(sites, (sites.c.crawl == pages.c.crawl) & (sites.c.number == pages.c.site))
+        .join(hosts, (hosts.c.crawl == pages.c.crawl) & (hosts.c.number == pages.c.host))
+        .join(links, (links.c.crawl == pages.c.crawl) & (links.c.number == pages.c.link))
+        .where(pages.c.crawl == crawl)
+        .order_by(pages.c.number)
+        .limit(EXPORT_CHUNK)
+    )
+    while chunk := await database.rows(query.where(pages.c.number > after)):
+        for row in chunk:
+            yield row._asdict()
+        after = chunk[-1].number

@@ -1,0 +1,213 @@
+"""The schema. Times are Unix seconds; numbers count from 1 within one crawl and are given by the engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.schema import SchemaItem
+
+metadata = MetaData()
+
+
+def _clustered(name: str, *parts: SchemaItem) -> Table:
+    """A table that SQLite keeps sorted by its primary key, which saves a second B-tree; others ignore the word."""
+    return Table(name, metadata, *parts, sqlite_with_rowid=False)
+
+
+def _key(name: str) -> Column[Any]:
+    return Column(name, Integer, primary_key=True, autoincrement=False)
+
+
+def _flag(name: str) -> Column[Any]:
+    return Column(name, Boolean, nullable=False, server_default="0")
+
+
+crawls = Table(
+    "crawls",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("topic", String(200), nullable=False),
+    Column("topic_body", JSON, nullable=False),
+    Column("settings", JSON, nullable=False),
+    Column("policy", String(40), nullable=False),
+    Column("random_seed", BigInteger, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("stop_reason", String(40)),
+    Column("stop_detail", Text),
+    Column("created_at", Double, nullable=False),
+    Column("ended_at", Double),
+    Column("seconds", Double, nullable=False, server_default="0"),
+    sqlite_autoincrement=True,  # the id of a deleted crawl is never given again
+)
+
+sites = _clustered(
+    "sites",
+    _key("crawl"),
+    _key("number"),
+    Column("name", String(255), nullable=False),
+    UniqueConstraint("crawl", "name"),
+)
+
+hosts = _clustered(
+    "hosts",
+    _key("crawl"),
+    _key("number"),
+    Column("name", String(262), nullable=False),
+    Column("site", Integer, nullable=False),
+    UniqueConstraint("crawl", "name"),
+)
+
+# Every URL ever seen, waiting or not: a URL is placed once per crawl.
+links = _clustered(
+    "links",
+    _key("crawl"),
+    _key("number"),
+    Column("url", Text, nullable=False),
+    Column("url_key", BigInteger, nullable=False),
+    Column("host", Integer, nullable=False),
+    Column("source", Integer),
+    Column("depth", SmallInteger, nullable=False),
+    Column("anchor", Text, nullable=False),
+    Column("features", LargeBinary),
+    Column("leaf", Integer, nullable=False),
+    Column("state", String(12), nullable=False),
+    Column("reason", Text),
+    Column("attempts", SmallInteger, nullable=False, server_default="0"),
+    UniqueConstraint("crawl", "url_key"),
+)
+
+# One row per page paid for from the budget, in the order of saving.
+pages = _clustered(
+    "pages",
+    _key("crawl"),
+    _key("number"),
+    Column("link", Integer, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("url_key", BigInteger, nullable=False),
+    Column("host", Integer, nullable=False),
+    Column("site", Integer, nullable=False),
+    Column("outcome", String(12), nullable=False),
+    Column("reason", Text),
+    Column("status", SmallInteger),
+    Column("title", Text, nullable=False, server_default=""),
+    Column("text_key", BigInteger),
+    Column("duplicate_of", Integer),
+    Column("outlinks", Integer, nullable=False, server_default="0"),
+    Column("probability", Double),
+    _flag("relevant"),
+    Column("judge_version", Integer),
+    Column("reward", Double, nullable=False, server_default="0"),
+    Column("value", Double),
+    Column("leaf", Integer, nullable=False, server_default="0"),
+    _flag("explored"),
+    Column("fetched_at", Double, nullable=False),
+    UniqueConstraint("crawl", "url_key"),
+)
+
+# Every time a page was asked for and answered; the first visit is the one that made the page.
+visits = Table(
+    "visits",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("crawl", Integer, nullable=False),
+    Column("page", Integer, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("status", SmallInteger),
+    Column("seconds", Double, nullable=False),
+    Column("bytes", Integer, nullable=False),
+    _flag("changed"),
+    Index("visits_by_page", "crawl", "page", "at"),
+)
+
+# The Tree-Frontier: an inner node has a feature, a leaf has none.
+nodes = _clustered(
+    "nodes",
+    _key("crawl"),
+    _key("number"),
+    Column("feature", SmallInteger),
+    Column("threshold", Double),
+    Column("left", Integer),
+    Column("right", Integer),
+)
+
+experiences = _clustered(
+    "experiences",
+    _key("crawl"),
+    _key("page"),
+    Column("features", LargeBinary, nullable=False),
+    Column("reward", Double, nullable=False),
+    Column("leaf", Integer, nullable=False),
+)
+
+# Weights of learner and classifier as they were published.
+snapshots = Table(
+    "snapshots",
+    metadata,
+    _key("crawl"),
+    Column("kind", String(20), primary_key=True),
+    _key("version"),
+    Column("at", Double, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+# Relevant pages worth visiting again.
+sources = _clustered(
+    "sources",
+    _key("crawl"),
+    _key("page"),
+    Column("added_at", Double, nullable=False),
+    Column("retired_at", Double),
+)
+
+# Every answer to GET /robots.txt, the newest counts; shared by all crawls, since a host's rules do not depend on
+# who asks.
+robots = Table(
+    "robots",
+    metadata,
+    Column("origin", String(300), primary_key=True),
+    Column("fetched_at", Double, primary_key=True),
+    Column("status", SmallInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+metric_points = _clustered(
+    "metric_points",
+    _key("crawl"),
+    _key("pages"),
+    Column("at", Double, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("relevant_pages", Integer, nullable=False),
+    Column("sites", Integer, nullable=False),
+    Column("relevant_sites", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("duplicates", Integer, nullable=False),
+    Column("waiting", Integer, nullable=False),
+    Column("leaves", Integer, nullable=False),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("crawl", Integer, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("detail", JSON, nullable=False),
+    Index("events_by_crawl", "crawl", "id"),
+)
