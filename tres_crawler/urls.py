@@ -40,4 +40,5 @@ def site_of(host: str) -> str:
     try:
         return str(ipaddress.ip_address(name))
     except ValueError:
-        return _extract(name).top_domain_under_public_suffix or name
+        # A last label that the list does not know is itself a suffix: the list's own prevailing rule.
+        return _extract(name).top_domain_under_public_suffix or ".".join(name.rsplit(".", 2)[-2:])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 import uvloop
+from rich.console import Console
 
 from tres_crawler.config import LogSettings, Settings
 from tres_crawler.errors import NotFound
@@ -20,6 +22,7 @@ from tres_crawler.store.datadir import DataDir
 
 T = TypeVar("T")
 
+PIPE_WIDTH = 200
 DEFAULT_DATA_DIR = Path("data")
 
 DataDirOption = Annotated[Path, typer.Option("--data-dir", help="Folder that holds the database.", show_default=True)]
@@ -31,6 +34,11 @@ def load_settings(config: Path | None) -> Settings:
     settings = Settings.load(config)
     set_up_logging(settings.log)
     return settings
+
+
+def console() -> Console:
+    """Standard output; in a pipe lines are not folded at a width nobody has."""
+    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from tres_crawler import crawl as engine
 from tres_crawler.cli.common import (
@@ -21,6 +20,7 @@ from tres_crawler.cli.common import (
     ConfigOption,
     CrawlArgument,
     DataDirOption,
+    console,
     load_settings,
     readable,
     run,
@@ -132,21 +132,21 @@ async def run_crawl(
     data_dir: Path, settings: Settings, load: Callable[[Database], Awaitable[Crawl]], as_json: bool
 ) -> int:
     """Run a crawl to its end and report it; returns the exit code."""
-    console = None if as_json else Console()
+    out = None if as_json else console()
     with DataDir(data_dir, settings.store.url) as folder:
         async with Database(folder.url) as database:
             crawl = await load(database)
             folder.tell(doing=f"crawl {crawl.id}", crawl=crawl.id)
             stop_on_ctrl_c(crawl)
-            async with shown(crawl, console):
+            async with shown(crawl, out):
                 summary = await crawl.run()
-    if console is None:
+    if out is None:
         print_json(summary)
     else:
-        print_end(console, summary, crawl.stop_detail)
-        console.print(f"Look again with: tres status {crawl.id} --data-dir {data_dir}", highlight=False)
+        print_end(out, summary, crawl.stop_detail)
+        out.print(f"Look again with: tres status {crawl.id} --data-dir {data_dir}", highlight=False)
     failed = summary.stop_reason in (StopReason.NO_SEED, StopReason.FAILED)
-    if failed and console is None:
+    if failed and out is None:
         typer.echo(f"tres: {crawl.stop_detail}", err=True)
     return int(failed)
 

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from tres_crawler.cli.common import (
@@ -16,6 +15,7 @@ from tres_crawler.cli.common import (
     ConfigOption,
     CrawlArgument,
     DataDirOption,
+    console,
     load_settings,
     readable,
     run,
@@ -45,16 +45,16 @@ def list_crawls(
             return [(record, await crawls.summary(database, record)) for record in records]
 
     found = run(read())
-    console = Console()
+    out = console()
     if as_json:
-        console.print_json(data=[{"state": shown_state(r, holder), **asdict(s)} for r, s in found])
+        out.print_json(data=[{"state": shown_state(r, holder), **asdict(s)} for r, s in found])
         return
     table = Table("id", "topic", "policy", "state", "pages", "harvest", "relevant sites", "started")
     for record, summary in found:
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at))
         figures = (f"{summary.pages:,}", f"{summary.harvest_rate:.1%}", f"{summary.relevant_sites:,}", started)
         table.add_row(str(record.id), record.topic.name, record.policy, shown_state(record, holder), *figures)
-    console.print(table)
+    out.print(table)
 
 
 def status(
@@ -73,12 +73,12 @@ def status(
 
     record, summary = run(read())
     state = shown_state(record, folder.holder())
-    console = Console()
+    out = console()
     if as_json:
-        console.print_json(data={"state": state, **asdict(summary)})
+        out.print_json(data={"state": state, **asdict(summary)})
         return
-    console.print(f"State: {state}.", highlight=False)
-    print_end(console, summary, record.stop_detail)
+    out.print(f"State: {state}.", highlight=False)
+    print_end(out, summary, record.stop_detail)
 
 
 @db.command("upgrade")

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tres_crawler import crawl as engine
-from tres_crawler.cli.common import load_settings, run
+from tres_crawler.cli.common import console, load_settings, run
 from tres_crawler.cli.crawling import find_topic, run_crawl
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import TresError
@@ -64,12 +63,12 @@ def demo(
     data_dir: Annotated[Path, typer.Option(help="Folder that holds the demo's database.")] = Path("demo-data"),
 ) -> None:
     """Crawl a simulated web on this machine and show how it goes; no internet needed."""
-    console = Console()
+    out = console()
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "requests.jsonl"
         command = [sys.executable, "-m", "tres_crawler", "simweb", "--port", "0", "--log", str(log)]
         command += ["--write-topics", scratch]
-        console.print("Starting a simulated web of 1,000 sites and 50,000 pages …", highlight=False)
+        out.print("Starting a simulated web of 1,000 sites and 50,000 pages …", highlight=False)
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             try:
                 assert server.stdout is not None
@@ -81,7 +80,7 @@ def demo(
                 server.terminate()
         params, requests = truth.read_log(log)
         judged = truth.judge(Web(params), requests, "sports")
-        console.print(
+        out.print(
             f"By the server's own truth: {judged.harvest_rate:.1%} of {judged.pages:,} pages relevant, "
             f"{judged.relevant_sites:,} relevant sites, {judged.disallowed_requests} requests against robots.txt.",
             highlight=False,

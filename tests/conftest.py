@@ -1,0 +1,47 @@
+"""What many tests share: a small site, an open database, and crawls over both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.site import SmallSite
+from tres_crawler import crawl as engine
+from tres_crawler.config import Settings
+from tres_crawler.crawl import Crawl
+from tres_crawler.records import Topic
+from tres_crawler.store.database import Database
+from tres_crawler.store.datadir import DataDir
+
+MakeCrawl = Callable[..., Awaitable[Crawl]]
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[SmallSite]:
+    async with SmallSite() as running:
+        yield running
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    with DataDir(tmp_path / "data") as folder:
+        async with Database(folder.url) as opened:
+            yield opened
+
+
+@pytest.fixture
+def make_crawl(site: SmallSite, database: Database) -> MakeCrawl:
+    """A new crawl of the small site; `fetch` settings by name, all others are crawl settings."""
+
+    async def make(topic: Topic, fetch: dict[str, Any] | None = None, **crawl: Any) -> Crawl:
+        settings = (
+            Settings()
+            .replaced("fetch", {"connect_to": f"127.0.0.1:{site.port}", "delay_seconds": 0.0, **(fetch or {})})
+            .replaced("crawl", {"seed": 1, **crawl})
+        )
+        return await Crawl.load(database, await engine.create(database, topic, settings))
+
+    return make

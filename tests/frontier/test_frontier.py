@@ -1,0 +1,58 @@
+"""Every frontier keeps the promises of the Frontier protocol."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from tests import checks
+from tests.checks import MakeFrontier, Operation
+from tres_crawler.frontier.buckets import RandomFrontier
+from tres_crawler.frontier.frontier import create_frontier
+from tres_crawler.frontier.queue import OrderedFrontier
+
+
+def random_frontier() -> RandomFrontier:
+    return RandomFrontier(random.Random(1))
+
+
+every_frontier = pytest.mark.parametrize("make", [random_frontier, OrderedFrontier])
+operations = some.lists(
+    some.builds(
+        Operation,
+        some.sampled_from(["place", "place again", "take", "hold", "release"]),
+        some.integers(1, 4),
+        some.integers(0, 5),
+    ),
+    max_size=80,
+)
+
+
+@every_frontier
+def test_every_link_is_offered_until_it_is_taken_and_taken_once(make: MakeFrontier) -> None:
+    checks.offers_every_link_until_it_is_taken(make)
+
+
+@every_frontier
+def test_a_held_host_offers_nothing_and_loses_nothing(make: MakeFrontier) -> None:
+    checks.offers_nothing_of_a_held_host_and_keeps_its_links(make)
+
+
+@every_frontier
+def test_a_host_is_free_after_as_many_releases_as_holds(make: MakeFrontier) -> None:
+    checks.frees_a_host_only_after_as_many_releases_as_holds(make)
+
+
+@every_frontier
+@settings(derandomize=True, database=None, deadline=None, max_examples=300)
+@given(operations=operations)
+def test_a_long_random_life_agrees_with_a_plain_model(make: MakeFrontier, operations: list[Operation]) -> None:
+    checks.does_what_a_plain_model_does(make, operations)
+
+
+def test_each_policy_gets_its_frontier() -> None:
+    assert isinstance(create_frontier("breadth-first", random.Random(1)), OrderedFrontier)
+    assert isinstance(create_frontier("random", random.Random(1)), RandomFrontier)

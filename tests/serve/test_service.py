@@ -1,0 +1,153 @@
+"""The service as a process of its own, over real HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.commands import TRES, RunningWeb, environment, running_simweb, tres
+
+
+class Service:
+    """A running `tres serve` and how to talk to it."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, token: str = "") -> None:
+        self.process = process
+        self.address = address
+        self.token = token
+
+    def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        request = urllib.request.Request(self.address + path, method=method)
+        if self.token:
+            request.add_header("Authorization", f"Bearer {self.token}")
+        if body is not None:
+            request.add_header("Content-Type", "application/json")
+            request.data = json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            assert error.headers["Content-Type"] == "application/problem+json"
+            return error.code, json.loads(error.read())
+
+    def wait_for(self, crawl: int, true_of: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            status: dict[str, Any] = self.call("GET", f"/api/v1/crawls/{crawl}")[1]
+            if true_of(status):
+                return status
+            time.sleep(0.05)
+        raise AssertionError(f"it never came true: {status}")
+
+
+@contextmanager
+def running_service(folder: Path, web: RunningWeb, **settings: str) -> Iterator[Service]:
+    given = {"FETCH__CONNECT_TO": web.address, "FETCH__DELAY_SECONDS": "0", **settings}
+    command = [*TRES, "serve", "--port", "0", "--data-dir", str(folder / "data")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(**given)) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().rpartition(" ")[2].strip()
+            service = Service(process, address, settings.get("SERVE__TOKEN", ""))
+            deadline = time.monotonic() + 30
+            while time.monotonic() < deadline:
+                try:
+                    urllib.request.urlopen(f"{address}/healthz", timeout=5).close()
+                    break
+                except OSError:
+                    time.sleep(0.05)
+            yield service
+        finally:
+            process.terminate()
+
+
+def topic(web: RunningWeb) -> dict[str, object]:
+    seeds = (web.topics / "sports.toml").read_text().partition("seeds = ")[2]
+    return {"name": "sports", "keywords": ["match", "team"], "seeds": json.loads(seeds)}
+
+
+def test_a_crawl_is_started_watched_paused_and_stopped_over_rest(tmp_path: Path) -> None:
+    with (
+        running_simweb(tmp_path, "--sites", "200", "--pages", "4000") as web,
+        running_service(tmp_path, web) as service,
+    ):
+        status, begun = service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 4000}})
+        assert (status, begun["state"], begun["topic"]) == (201, "running", "sports")
+        service.wait_for(1, lambda now: now["pages"] > 20)
+        assert service.call("POST", "/api/v1/crawls/1/pause")[1]["state"] == "paused"
+        assert service.call("POST", "/api/v1/crawls/1/pause")[0] == 409
+        assert service.call("POST", "/api/v1/crawls/1/resume")[1]["state"] == "running"
+        status, ended = service.call("POST", "/api/v1/crawls/1/stop")
+        assert (status, ended["state"], ended["stop_reason"]) == (200, "stopped", "stopped")
+        assert service.call("POST", "/api/v1/crawls/1/stop")[0] == 409
+        assert [one["crawl_id"] for one in service.call("GET", "/api/v1/crawls")[1]] == [1]
+        assert service.call("GET", "/api/v1/crawls/7")[0] == 404
+
+
+def test_bad_bodies_are_explained(tmp_path: Path) -> None:
+    with running_simweb(tmp_path, "--sites", "20", "--pages", "40") as web, running_service(tmp_path, web) as service:
+        for body, told in [
+            ({"topic": {"name": "x", "keywords": ["y"]}}, "no seeds"),
+            ({"topic": {"name": "x", "keyword": ["y"]}}, 'Did you mean "keywords"'),
+            ({"topic": topic(web), "crawl": {"max_page": 3}}, 'Did you mean "max_pages"'),
+            ({"topic": "nothing"}, "no topic named"),
+            ({"tpic": {}}, "body.tpic"),
+        ]:
+            status, problem = service.call("POST", "/api/v1/crawls", body)
+            assert status == 422
+            assert told in problem["detail"]
+        assert service.call("GET", "/api/v1/crawls")[1] == []
+
+
+def test_topic_files_start_by_themselves_and_a_killed_service_goes_on(tmp_path: Path) -> None:
+    with running_simweb(tmp_path, "--sites", "300", "--pages", "6000") as web:
+        mounted = tmp_path / "mounted"
+        mounted.mkdir()
+        (mounted / "food.toml").write_bytes((web.topics / "food.toml").read_bytes())
+        (mounted / "broken.toml").write_text("name = ")
+        settings = {"SERVE__TOPICS_DIR": str(mounted), "CRAWL__MAX_PAGES": "500"}
+        with running_service(tmp_path, web, **settings) as service:
+            service.wait_for(1, lambda now: now["topic"] == "food" and now["pages"] > 30)
+            service.process.send_signal(signal.SIGKILL)
+        with running_service(tmp_path, web, **settings) as service:
+            ended = service.wait_for(1, lambda now: now["state"] == "finished")
+            assert (ended["pages"], ended["stop_reason"]) == (500, "budget")
+            assert len(service.call("GET", "/api/v1/crawls")[1]) == 1
+
+
+def test_a_token_is_asked_for_where_one_is_set_and_demanded_off_the_loopback(tmp_path: Path) -> None:
+    refused = tres("serve", "--host", "0.0.0.0", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "TRES_SERVE__TOKEN" in refused.stderr
+    with (
+        running_simweb(tmp_path, "--sites", "20", "--pages", "40") as web,
+        running_service(tmp_path, web, SERVE__TOKEN="secret") as service,
+    ):
+        assert service.call("GET", "/api/v1/crawls")[0] == 200
+        service.token = "guess"
+        assert service.call("GET", "/api/v1/crawls")[0] == 401
+        service.token = ""
+        assert service.call("GET", "/api/v1/crawls")[0] == 401
+        assert service.call("GET", "/healthz")[0] == 200
+
+
+def test_tres_stop_asks_the_service_that_runs_the_crawl(tmp_path: Path) -> None:
+    with (
+        running_simweb(tmp_path, "--sites", "200", "--pages", "4000") as web,
+        running_service(tmp_path, web) as service,
+    ):
+        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 4000}})
+        service.wait_for(1, lambda now: now["pages"] > 5)
+        told = tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path)
+        assert (told.returncode, told.stderr) == (0, "")
+        assert service.call("GET", "/api/v1/crawls/1")[1]["state"] == "stopped"
+        os.kill(service.process.pid, 0)

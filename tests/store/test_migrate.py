@@ -1,0 +1,167 @@
+"""A database gets the schema of this version once, whole, and never loses what it holds."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, create_engine
+
+from tres_crawler.errors import StoreError
+from tres_crawler.resources import shipped
+from tres_crawler.store import migrate
+from tres_crawler.store.database import Database
+from tres_crawler.store.sqlite import database_url, sync_url
+from tres_crawler.store.tables import metadata
+
+LATER_MIGRATION = """
+import os, signal
+from alembic import op
+import sqlalchemy as sa
+
+revision, down_revision = "cut-off", {newest!r}
+
+def upgrade():
+    op.create_table("half_done", sa.Column("id", sa.Integer(), primary_key=True))
+    op.add_column("crawls", sa.Column("half_done", sa.Integer()))
+    op.execute("UPDATE crawls SET topic = 'changed'")
+    {ending}
+"""
+UPGRADE = """
+import sys
+from pathlib import Path
+from tres_crawler.store import migrate
+migrate.shipped = lambda _: Path(sys.argv[2])
+migrate.upgrade(sys.argv[1])
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tres.db"
+
+
+@contextmanager
+def connected(path: Path) -> Iterator[Connection]:
+    engine = create_engine(sync_url(database_url(path)))
+    try:
+        with engine.connect() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def contents(path: Path) -> list[str]:
+    """Everything in the file, schema and rows."""
+    with closing(sqlite3.connect(path)) as database:
+        return list(database.iterdump())
+
+
+def tables(path: Path) -> list[tuple[str, str, int, int]]:
+    """Name, kind, columns and whether it is without a rowid, of every table."""
+    with closing(sqlite3.connect(path)) as database:
+        found = database.execute("SELECT name, type, ncol, wr FROM pragma_table_list WHERE schema = 'main'")
+        return sorted(row for row in found if row[0] != "alembic_version")
+
+
+def add_a_crawl(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "INSERT INTO crawls (topic, topic_body, settings, policy, random_seed, state, created_at)"
+            " VALUES ('sports', '{}', '{}', 'random', 1, 'running', 0)"
+        )
+
+
+def set_revision(path: Path, revision: str) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = ?", [revision])
+
+
+def test_a_fresh_upgrade_gives_exactly_the_schema_of_the_code(path: Path, tmp_path: Path) -> None:
+    before, after = migrate.upgrade(database_url(path))
+    assert before is None
+    with connected(path) as connection:
+        options = {"compare_type": True, "compare_server_default": True}
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, metadata) == []
+        assert context.get_current_revision() == after
+    by_code = tmp_path / "by_code.db"
+    with connected(by_code) as connection:
+        metadata.create_all(connection)
+        connection.commit()
+    assert tables(path) == tables(by_code)
+
+
+def test_an_upgrade_can_be_repeated_and_changes_nothing(path: Path) -> None:
+    _, newest = migrate.upgrade(database_url(path))
+    add_a_crawl(path)
+    before = path.read_bytes()
+    assert migrate.upgrade(database_url(path)) == (newest, newest)
+    assert path.read_bytes() == before
+    migrate.check(database_url(path))
+
+
+async def test_a_database_from_a_newer_version_is_refused_by_name_and_left_as_it_is(path: Path) -> None:
+    async with Database(database_url(path)):
+        pass
+    add_a_crawl(path)
+    set_revision(path, "9999")
+    before = path.read_bytes()
+    for refuse in (migrate.upgrade, migrate.check):
+        with pytest.raises(StoreError, match=r"schema 9999.*newer version wrote it.*Nothing was changed"):
+            refuse(database_url(path))
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_database_without_schema_is_not_read_but_told_how_to_be_upgraded(path: Path) -> None:
+    path.touch()
+    with pytest.raises(StoreError, match="tres db upgrade"):
+        migrate.check(database_url(path))
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize("function", [migrate.upgrade, migrate.check])
+def test_a_file_that_is_no_database_is_refused_by_name_and_left_as_it_is(path: Path, function: object) -> None:
+    path.write_text("My diary. " * 500)
+    before = path.read_bytes()
+    assert callable(function)
+    with pytest.raises(StoreError, match=r"tres\.db cannot be opened: file is not a database"):
+        function(database_url(path))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"),
+    [("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL), ("raise RuntimeError('a bug')", 1)],
+    ids=["killed", "a bug"],
+)
+@pytest.mark.parametrize("filled", [True, False])
+def test_a_migration_cut_off_in_the_middle_leaves_no_trace(
+    path: Path, tmp_path: Path, ending: str, code: int, filled: bool
+) -> None:
+    scripts = tmp_path / "migrations"
+    shutil.copytree(shipped("migrations"), scripts)
+    newest = migrate.upgrade(database_url(tmp_path / "other.db"))[1]
+    (scripts / "versions" / "cut_off.py").write_text(LATER_MIGRATION.format(newest=newest, ending=ending))
+    if filled:
+        migrate.upgrade(database_url(path))
+        add_a_crawl(path)
+    before = contents(path)
+
+    command = [sys.executable, "-c", UPGRADE, database_url(path), str(scripts)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == code, ended.stderr
+
+    assert contents(path) == before
+    migrate.upgrade(database_url(path))
+    migrate.check(database_url(path))

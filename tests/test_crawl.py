@@ -1,0 +1,272 @@
+"""The engine, on a small web whose every answer is known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from tests.conftest import MakeCrawl
+from tests.site import SmallSite
+from tres_crawler.crawl import Crawl
+from tres_crawler.errors import ControlError
+from tres_crawler.records import CrawlState, StopReason
+from tres_crawler.store import crawls, pages
+from tres_crawler.store.database import Database
+from tres_crawler.urls import site_of
+
+
+def wide_web(site: SmallSite, hosts: int = 8, pages_each: int = 10) -> None:
+    """Hosts that all link to each other's pages; a.test/ links to everything."""
+    everywhere = [f"h{host}.test/{page}" for host in range(hosts) for page in range(pages_each)]
+    site.page("a.test/", links=everywhere)
+    for place in everywhere:
+        site.page(place, links=["a.test/", everywhere[0]])
+
+
+async def exported(database: Database, crawl: Crawl) -> list[dict[str, object]]:
+    return [row async for row in pages.export(database, crawl.id)]
+
+
+@pytest.mark.parametrize("slots", [1, 64])
+async def test_the_budget_is_met_exactly(site: SmallSite, make_crawl: MakeCrawl, slots: int) -> None:
+    wide_web(site)
+    crawl = await make_crawl(site.topic("a.test/"), {"slots": slots}, max_pages=37)
+    summary = await crawl.run()
+    assert (summary.pages, summary.stop_reason) == (37, StopReason.BUDGET)
+    assert len(site.paths()) == len(set(site.paths())) == 37
+
+
+async def test_every_page_is_fetched_once_until_the_frontier_is_empty(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    wide_web(site, hosts=3, pages_each=4)
+    summary = await (await make_crawl(site.topic("a.test/"))).run()
+    assert summary.stop_reason == StopReason.FRONTIER_EMPTY
+    assert Counter(site.paths()) == Counter(set(site.answers))
+    assert (summary.relevant_pages, summary.harvest_rate, summary.relevant_sites) == (13, 1.0, 4)
+
+
+async def test_no_site_exceeds_its_cap_and_subdomains_count_together(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    everywhere = [f"{sub}.big.test/{page}" for sub in ("www", "blog", "shop") for page in range(6)]
+    site.page("a.test/", links=[*everywhere, "c.test/1"])
+    for place in [*everywhere, "c.test/1"]:
+        site.page(place)
+    summary = await (await make_crawl(site.topic("a.test/"), {"slots": 16}, max_per_site="4")).run()
+    fetched = Counter(site_of(place.partition("/")[0]) for place in site.paths())
+    assert fetched == {"a.test": 1, "big.test": 4, "c.test": 1}
+    assert (summary.stop_reason, summary.waiting) == (StopReason.SITES_CAPPED, 14)
+
+
+async def test_an_adaptive_cap_falls_as_the_budget_is_spent(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    wide_web(site, hosts=12, pages_each=8)
+    await (await make_crawl(site.topic("a.test/"), {"slots": 4}, max_per_site="5:2", max_pages=30)).run()
+    first, last = site.paths()[:10], site.paths()[20:]
+    per_site = Counter(place.partition("/")[0] for place in site.paths())
+    assert max(per_site.values()) <= 5
+    assert len(first) == 10
+    before = Counter(place.partition("/")[0] for place in site.paths()[:20])
+    assert all(before[place.partition("/")[0]] < 2 for place in last[4:]), "a site with two pages is closed by now"
+
+
+async def test_breadth_first_takes_links_in_the_order_they_were_found(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/", links=["b.test/1", "c.test/1"])
+    site.page("b.test/1", links=["d.test/1"])
+    site.page("c.test/1", links=["e.test/1"])
+    site.page("d.test/1")
+    site.page("e.test/1")
+    await (await make_crawl(site.topic("a.test/"), {"slots": 1}, policy="breadth-first")).run()
+    assert site.paths() == ["a.test/", "b.test/1", "c.test/1", "d.test/1", "e.test/1"]
+
+
+async def test_a_seed_makes_a_crawl_repeatable_at_one_slot(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    wide_web(site)
+    orders = []
+    for seed in (7, 7, 8):
+        site.asked.clear()
+        await (await make_crawl(site.topic("a.test/"), {"slots": 1}, max_pages=30, seed=seed)).run()
+        orders.append(site.paths())
+    assert orders[0] == orders[1] != orders[2]
+
+
+async def test_a_host_is_asked_one_request_at_a_time_with_a_pause_between(
+    site: SmallSite, make_crawl: MakeCrawl
+) -> None:
+    site.page("a.test/", links=[f"a.test/{page}" for page in range(5)])
+    for page in range(5):
+        site.page(f"a.test/{page}")
+    await (await make_crawl(site.topic("a.test/"), {"slots": 8, "delay_seconds": 0.05})).run()
+    assert site.most_under_way["a.test"] == 1
+    gaps = [later.arrived - earlier.finished for earlier, later in zip(site.asked, site.asked[1:], strict=False)]
+    assert len(gaps) == 6
+    assert min(gaps) >= 0.05
+
+
+async def test_a_waiting_host_holds_no_slot(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/", links=["a.test/1", *(f"h{n}.test/" for n in range(4))])
+    site.page("a.test/1")
+    for n in range(4):
+        site.page(f"h{n}.test/")
+    fetch = {"slots": 1, "delay_seconds": 0.4, "obey_robots": False}
+    await (await make_crawl(site.topic("a.test/"), fetch, policy="breadth-first")).run()
+    assert site.paths() == ["a.test/", "h0.test/", "h1.test/", "h2.test/", "h3.test/", "a.test/1"]
+
+
+async def test_robots_txt_is_asked_first_and_obeyed(site: SmallSite, make_crawl: MakeCrawl, database: Database) -> None:
+    site.robots("a.test", "User-agent: *\nDisallow: /secret")
+    site.page("a.test/", links=["a.test/secret/1", "a.test/open"])
+    site.page("a.test/secret/1")
+    site.page("a.test/open")
+    summary = await (await make_crawl(site.topic("a.test/"))).run()
+    assert site.asked[0].path == "/robots.txt"
+    assert site.paths() == ["a.test/", "a.test/open"]
+    assert summary.pages == 2, "a refused link costs nothing"
+
+
+async def test_unreachable_robots_txt_means_not_fetched(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.robots("b.test", "", status=503)
+    site.page("a.test/", links=["b.test/1"])
+    site.page("b.test/1")
+    summary = await (await make_crawl(site.topic("a.test/"))).run()
+    assert (site.paths(), summary.pages) == (["a.test/"], 1)
+    assert sum(one.host == "b.test" for one in site.asked) == 3, "the first try and two retries"
+
+
+async def test_a_redirect_costs_nothing_and_its_target_is_what_is_stored(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    site.page("a.test/", links=["a.test/go", "a.test/again"])
+    site.redirect("a.test/go", "b.test/final")
+    site.redirect("a.test/again", "b.test/final")
+    site.page("b.test/final")
+    crawl = await make_crawl(site.topic("a.test/"))
+    assert (await crawl.run()).pages == 2
+    assert [row["url"] for row in await exported(database, crawl)] == ["http://a.test/", "http://b.test/final"]
+    assert site.paths("b.test") == ["b.test/final"]
+
+
+async def test_a_redirect_to_a_resting_host_waits_as_a_link(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/", links=["a.test/old"])
+    site.redirect("a.test/old", "a.test/new")
+    site.page("a.test/new")
+    summary = await (await make_crawl(site.topic("a.test/"), {"delay_seconds": 0.05})).run()
+    assert (summary.pages, site.paths()) == (2, ["a.test/", "a.test/old", "a.test/new"])
+
+
+async def test_a_redirect_to_a_full_site_is_parked_there(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/", links=["b.test/1", "c.test/go"])
+    site.page("b.test/1", links=[])
+    site.redirect("c.test/go", "b.test/2")
+    site.page("b.test/2")
+    crawl = await make_crawl(site.topic("a.test/"), {"slots": 1}, max_per_site="1", policy="breadth-first")
+    summary = await crawl.run()
+    assert (summary.pages, summary.waiting, summary.stop_reason) == (2, 1, StopReason.SITES_CAPPED)
+
+
+async def test_a_redirect_loop_is_an_outcome(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/", links=["b.test/loop"])
+    site.redirect("b.test/loop", "c.test/loop")
+    site.redirect("c.test/loop", "b.test/loop")
+    summary = await (await make_crawl(site.topic("a.test/"))).run()
+    assert (summary.pages, summary.stop_reason) == (1, StopReason.FRONTIER_EMPTY)
+
+
+async def test_trouble_that_passes_is_retried_and_then_free(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/", links=["b.test/1"])
+    site.page("b.test/1")
+    site.error("b.test/1", 503, times=2)
+    summary = await (await make_crawl(site.topic("a.test/"))).run()
+    assert (summary.pages, summary.failed) == (2, 0)
+    assert site.paths("b.test") == ["b.test/1"] * 3
+
+
+async def test_trouble_that_stays_is_paid_for_once(site: SmallSite, make_crawl: MakeCrawl, database: Database) -> None:
+    site.page("a.test/", links=["b.test/1", "c.test/gone"])
+    site.error("b.test/1", 500)
+    crawl = await make_crawl(site.topic("a.test/"))
+    summary = await crawl.run()
+    assert (summary.pages, summary.failed, summary.relevant_pages) == (3, 2, 1)
+    assert len(site.paths("b.test")) == 3
+    assert len(site.paths("c.test")) == 1, "a 404 is not asked for again"
+    reasons = {row["url"]: row["reason"] for row in await exported(database, crawl)}
+    assert reasons["http://c.test/gone"] == "status 404"
+
+
+async def test_a_copy_earns_nothing_and_its_links_are_left(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    site.page("a.test/", links=["b.test/1", "c.test/1"])
+    site.page("b.test/1", text="tennis match coach again and again")
+    site.page("c.test/1", links=["d.test/1"], text="tennis match coach again and again")
+    site.answers["c.test/1"][0].body = site.answers["b.test/1"][0].body
+    site.page("d.test/1")
+    crawl = await make_crawl(site.topic("a.test/"), {"slots": 1}, policy="breadth-first")
+    summary = await crawl.run()
+    assert (summary.pages, summary.duplicates, summary.relevant_pages) == (3, 1, 2)
+    assert (await exported(database, crawl))[2]["outcome"] == "duplicate"
+
+
+async def test_no_seed_reachable_is_told_with_the_reason(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    crawl = await make_crawl(site.topic("a.test/nothing"))
+    summary = await crawl.run()
+    assert summary.stop_reason == StopReason.NO_SEED
+    assert "status 404" in (crawl.stop_detail or "")
+
+
+async def test_a_stopped_crawl_goes_on_where_it_was(site: SmallSite, make_crawl: MakeCrawl, database: Database) -> None:
+    wide_web(site)
+    crawl = await make_crawl(site.topic("a.test/"), {"slots": 4}, max_pages=60, max_per_site="9")
+    for place in site.answers:
+        site.answers[place][0].seconds = 0.01
+    running = asyncio.create_task(crawl.run())
+    while crawl.summary().pages < 20:
+        await asyncio.sleep(0.01)
+    crawl.stop()
+    first = await running
+    assert first.stop_reason == StopReason.STOPPED
+    resumed = await Crawl.load(database, crawl.id)
+    assert resumed.summary().pages == first.pages
+    assert resumed.summary().waiting == first.waiting
+    last = await resumed.run()
+    assert (last.pages, last.stop_reason) == (60, StopReason.BUDGET)
+    assert len(set(site.paths())) == len(site.paths()) == 60
+    assert max(Counter(place.partition("/")[0] for place in site.paths()).values()) <= 9
+    assert last.seconds > first.seconds
+
+
+async def test_a_paused_crawl_fetches_nothing_until_it_is_resumed(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    wide_web(site)
+    for place in site.answers:
+        site.answers[place][0].seconds = 0.005
+    crawl = await make_crawl(site.topic("a.test/"), {"slots": 2}, max_pages=40)
+    running = asyncio.create_task(crawl.run())
+    while crawl.summary().pages < 10:
+        await asyncio.sleep(0.005)
+    crawl.pause()
+    with pytest.raises(ControlError, match="paused"):
+        crawl.pause()
+    await asyncio.sleep(0.05)
+    asked = len(site.asked)
+    await asyncio.sleep(0.1)
+    assert len(site.asked) == asked
+    crawl.unpause()
+    assert (await running).pages == 40
+
+
+async def test_figures_from_the_database_are_those_of_the_engine(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    wide_web(site)
+    site.error("h1.test/1", 500)
+    crawl = await make_crawl(site.topic("a.test/"), max_pages=70)
+    told = await crawl.run()
+    record = await crawls.get(database, crawl.id)
+    assert record.state is CrawlState.FINISHED
+    assert await crawls.summary(database, record) == told
+
+
+async def test_a_spent_budget_can_be_raised(site: SmallSite, make_crawl: MakeCrawl, database: Database) -> None:
+    wide_web(site)
+    crawl = await make_crawl(site.topic("a.test/"), max_pages=10)
+    await crawl.run()
+    more = await (await Crawl.load(database, crawl.id, max_pages=25)).run()
+    assert (more.pages, len(set(site.paths()))) == (25, 25)

@@ -1,0 +1,112 @@
+"""What a newcomer installs and starts: the wheel, the container files, the make targets."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from tests.commands import environment, running_simweb
+from tres_crawler.config import Settings
+
+ROOT = Path(__file__).parent.parent
+
+
+def done(cwd: Path, *command: str | Path, **settings: str) -> str:
+    """Run a command that must succeed; returns what it printed."""
+    return subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env=environment(**settings),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=900,
+    ).stdout
+
+
+def test_an_installed_wheel_crawls_outside_the_checkout(tmp_path: Path) -> None:
+    done(tmp_path, sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT)
+    wheel = next(tmp_path.glob("*.whl"))
+    done(tmp_path, sys.executable, "-m", "venv", "venv")
+    installed = tmp_path / "venv/bin"
+    done(tmp_path, installed / "pip", "install", "--quiet", "-c", ROOT / "requirements.lock", wheel)
+    with running_simweb(tmp_path, "--sites", "50", "--pages", "500") as web:
+        crawl: list[str | Path] = [installed / "tres", "crawl", web.topics / "food.toml", "--pages", "50", "--json"]
+        told = done(tmp_path, *crawl, "--connect-to", web.address, FETCH__DELAY_SECONDS="0")
+    assert json.loads(told)["pages"] == 50
+    where = "import tres_crawler.resources as r; print(r.shipped('migrations'), r.shipped('models'))"
+    assert done(tmp_path, installed / "python", "-c", where).count("site-packages") == 2
+
+
+def test_the_container_runs_commands_and_settings_that_exist() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    service = compose["services"]["tres"]
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    command = json.loads(re.findall(r"^CMD (.*)$", dockerfile, re.MULTILINE)[0])
+    assert command[:2] == ["tres", "serve"]
+    told = subprocess.run(
+        [sys.executable, "-m", "tres_crawler", "serve", "--help"], capture_output=True, text=True, check=True
+    )
+    for option in command[2::2]:
+        assert option in told.stdout
+    set_in_image = dict(re.findall(r"(TRES_\w+)=(\S*)", dockerfile))
+    for name in [*service["environment"], *set_in_image]:
+        section, _, field = name.removeprefix("TRES_").lower().partition("__")
+        assert field in type(getattr(Settings(), section)).model_fields, name
+    assert service["ports"] == ["127.0.0.1:8000:8000"]
+    mounts = {mount.split(":")[1] for mount in service["volumes"]}
+    assert mounts == {"/data", set_in_image["TRES_SERVE__TOPICS_DIR"]}
+    assert command[command.index("--data-dir") + 1] == "/data"
+    for source in re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile, re.MULTILINE):
+        assert all((ROOT / name).exists() for name in source.split()), source
+    assert "-c requirements.lock" in dockerfile
+
+
+def test_the_entry_point_makes_a_token_once_and_prints_it_once(tmp_path: Path) -> None:
+    def start(**given: str) -> str:
+        script = [str(ROOT / "docker/entrypoint.sh"), "sh", "-c", 'echo "token=$TRES_SERVE__TOKEN"']
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        env = environment() | {"TOKEN_FILE": str(tmp_path / "token"), "PATH": path} | given
+        return subprocess.run(script, env=env, capture_output=True, text=True, check=True).stdout
+
+    first, second = start(), start()
+    token = (tmp_path / "token").read_text().strip()
+    assert len(token) > 30
+    assert "shown once" in first and first.endswith(f"token={token}\n")
+    assert second == f"token={token}\n"
+    assert start(TRES_SERVE__TOKEN="mine") == "token=mine\n"
+    assert (tmp_path / "token").stat().st_mode & 0o077 == 0
+
+
+def test_make_says_what_is_missing_when_python_is_too_old(tmp_path: Path) -> None:
+    old = tmp_path / "python-old"
+    old.write_text('#!/bin/sh\n[ "$1" = -V ] && { echo "Python 3.8.1"; exit 0; }\nexit 1\n')
+    old.chmod(0o755)
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    for target, python, told in [
+        ("demo", old, "Python 3.11 or newer is needed"),
+        ("test", tmp_path / "none", "Missing: "),
+    ]:
+        made = subprocess.run(
+            ["make", target, f"PYTHON={python}"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert made.returncode != 0
+        assert told in made.stdout
+        assert not (tmp_path / ".venv").exists()
+
+
+def test_every_install_path_uses_the_lock_file_and_it_pins_torch() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    assert re.search(r"^torch==2\.13\.0$", lock, re.MULTILINE)
+    assert all("==" in line or line.startswith("#") for line in lock.splitlines() if line)
+    for name in ("Makefile", "Dockerfile"):
+        for line in (ROOT / name).read_text().splitlines():
+            if "pip install" in line:
+                assert "-c requirements.lock" in line, f"{name}: {line}"
