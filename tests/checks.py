@@ -24,7 +24,7 @@ def offers_every_link_until_it_is_taken(make: MakeFrontier) -> None:
     """An offer removes nothing; taking removes that link and no other, until none is left."""
     frontier, links = make(), [Offer(number, host=number % 3) for number in range(1, 31)]
     frontier.place(links)
-    taken = []
+    taken: list[Offer] = []
     while len(frontier):
         assert len(frontier) == len(links) - len(taken)
         for _ in range(5):

@@ -6,8 +6,9 @@ from tres_crawler.config import Settings
 
 HEAD = """# Settings
 
-Values come from the environment (`TRES_FETCH__SLOTS=8`), then the TOML file given with `--config` (`[fetch]`, `slots = 8`),
-then these defaults. Command-line options and a topic's own `[crawl]` table count more. Unknown names are refused.
+Values come from the environment (`TRES_FETCH__SLOTS=8`), then the TOML file given with `--config` (`slots = 8` under
+`[fetch]`), then these defaults. Command-line options and a topic's own `[crawl]` table count more. Unknown names are
+refused.
 
 Made from `tres_crawler/config.py`: `python -m tests.settings_page > docs/settings.md`.
 """

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -63,6 +63,9 @@ def _address_text(value: object) -> str:
 
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+AnySection = TypeVar("AnySection", bound=Section)
 
 
 class FetchSettings(Section):
@@ -180,16 +183,21 @@ class Settings(BaseSettings):
             raise ConfigError(f"Wrong settings in {where}. {explain(error, cls)}") from error
 
     def replaced(self, section: str, values: Mapping[str, Any]) -> Settings:
-        """A copy with `values` laid over one section, checked like all others."""
-        given = {name: value for name, value in values.items() if value is not None}
-        if not given:
-            return self
-        model = type(getattr(self, section))
-        try:
-            new = model(**{**getattr(self, section).model_dump(), **given})
-        except ValidationError as error:
-            raise ConfigError(explain(error, model, section)) from error
-        return self.model_copy(update={section: new})
+        """A copy with `values` laid over one section, checked like all others; None leaves a value as it is."""
+        before = getattr(self, section)
+        after = overlaid(before, section, values)
+        return self if after is before else self.model_copy(update={section: after})
+
+
+def overlaid(section: AnySection, name: str, values: Mapping[str, Any]) -> AnySection:
+    """A section with the values that are not None laid over it; trouble is a ConfigError."""
+    given = {field: value for field, value in values.items() if value is not None}
+    if not given:
+        return section
+    try:
+        return type(section)(**{**section.model_dump(), **given})
+    except ValidationError as error:
+        raise ConfigError(explain(error, type(section), name)) from error
 
 
 def read_toml(path: Path, error_class: type[Exception]) -> dict[str, Any]:
@@ -221,6 +229,8 @@ def explain(error: ValidationError, model: type[BaseModel], section: str = "") -
         dotted = ".".join([section, *at] if section else at)
         if item["type"] == "extra_forbidden":
             told.append(f'Unknown key "{dotted}".{nearest(at[-1], _fields_at(model, at[:-1]))}')
+        elif not at:
+            told.append(f"{item['msg'].removeprefix('Value error, ')}.")
         else:
             told.append(f'"{dotted}" is {item["input"]!r}: {item["msg"].removeprefix("Value error, ")}.')
     return " ".join(told)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from tres_crawler.classify.prior import KeywordJudge
-from tres_crawler.config import CrawlSettings, FetchSettings, Settings, parse_site_cap
+from tres_crawler.config import CrawlSettings, FetchSettings, Settings, overlaid, parse_site_cap
 from tres_crawler.errors import BadStatus, ControlError, Disallowed, FetchError, Postponed, StoreError
 from tres_crawler.fetch.robots import KEPT_SECONDS
 from tres_crawler.fetch.visitor import Visitor
@@ -89,7 +89,6 @@ class Visit:
 
 async def create(database: Database, topic: Topic, settings: Settings) -> int:
     """Write down a new crawl; `Crawl.load` then starts it like one that is resumed."""
-    settings = settings.replaced("crawl", topic.crawl)
     kept = {name: getattr(settings, name).model_dump() for name in STORED_SECTIONS}
     seed = settings.crawl.seed if settings.crawl.seed is not None else secrets.randbits(32)
     return await crawls.create(database, topic, kept, settings.crawl.policy, seed)
@@ -144,9 +143,7 @@ class Crawl:
     async def load(cls, database: Database, crawl: int, max_pages: int | None = None) -> Crawl:
         """A crawl as it was last saved, or with its seeds placed when it has not begun."""
         record = await crawls.get(database, crawl)
-        settings = CrawlSettings(**record.settings["crawl"])
-        if max_pages:
-            settings = settings.model_copy(update={"max_pages": max_pages})
+        settings = overlaid(CrawlSettings(**record.settings["crawl"]), "crawl", {"max_pages": max_pages})
         known_robots = await robots.load(database, time.time() - KEPT_SECONDS)
         self = cls(record, settings, FetchSettings(**record.settings["fetch"]), database, known_robots)
         await self._restore()

@@ -23,8 +23,7 @@ class PhraseFinder:
 
     def __init__(self, phrases: Iterable[str]) -> None:
         self.by_first: dict[str, list[tuple[str, ...]]] = {}
-        for phrase in phrases:
-            parts = tuple(words(phrase))
+        for parts in dict.fromkeys(tuple(words(phrase)) for phrase in phrases):
             if parts:
                 self.by_first.setdefault(parts[0], []).append(parts)
 

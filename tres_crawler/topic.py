@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tres_crawler.config import CrawlSettings, nearest, read_toml
+from pydantic import ValidationError
+
+from tres_crawler.config import CrawlSettings, explain, nearest, read_toml
 from tres_crawler.errors import TopicError
 from tres_crawler.records import Topic
 from tres_crawler.urls import canonical
@@ -35,7 +37,10 @@ def parse_topic(given: Mapping[str, Any], where: str, default_name: str = "") ->
     examples = _table(given, "examples", where)
     _known_keys(examples, EXAMPLE_KEYS, where, "examples.")
     crawl = _table(given, "crawl", where)
-    _known_keys(crawl, CrawlSettings.model_fields, where, "crawl.")
+    try:
+        CrawlSettings(**crawl)
+    except ValidationError as error:
+        raise TopicError(f"{where}: {explain(error, CrawlSettings, 'crawl')}") from error
     return Topic(
         name=name.strip(),
         keywords=keywords,
@@ -49,7 +54,7 @@ def parse_topic(given: Mapping[str, Any], where: str, default_name: str = "") ->
 def _known_keys(given: Mapping[str, Any], valid: Any, where: str, prefix: str) -> None:
     for key in given:
         if key not in valid:
-            raise TopicError(f'{where}: unknown key "{prefix}{key}".{nearest(key, valid)}')
+            raise TopicError(f'{where}: Unknown key "{prefix}{key}".{nearest(key, valid)}')
 
 
 def _texts(given: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:

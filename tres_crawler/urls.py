@@ -8,8 +8,6 @@ from functools import lru_cache
 import ada_url
 import tldextract
 
-SCHEMES = ("http:", "https:")
-
 # The suffix list bundled with tldextract: no network, no cache folder.
 _extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
@@ -23,7 +21,9 @@ def canonical(url: str, base: str | None = None) -> str | None:
         joined = ada_url.join_url(base, url) if base else ada_url.normalize_url(url)
     except ValueError:
         return None
-    joined = joined.partition("#")[0].removesuffix("?")
+    joined = joined.partition("#")[0]
+    page, _, query = joined.partition("?")
+    joined = joined if query else page
     return joined if joined.startswith(("http://", "https://")) else None
 
 

@@ -150,7 +150,7 @@ async def test_a_host_in_trouble_is_not_reached(site: SmallSite, status: int) ->
 
 
 async def test_a_host_that_answers_too_late_or_not_at_all_is_not_reached(site: SmallSite) -> None:
-    site.page("a.test/robots.txt", seconds=5)
+    site.page("a.test/robots.txt", seconds=0.5)
     _, late = await ask(site, "http://a.test/", timeout_seconds=0.05)
     _, refused = await ask(site, "http://a.test/", connect_to="127.0.0.1:1")
     assert (late.status, refused.status) == (0, 0)

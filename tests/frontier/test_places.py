@@ -135,8 +135,9 @@ def test_hosts_and_sites_get_back_their_numbers_after_a_restart() -> None:
     assert [after.host(url) for url in urls] == numbers
     assert [after.site(number) for number in numbers] == [before.site(number) for number in numbers]
     assert (after.unsaved_hosts, after.unsaved_sites) == ([], [])
-    new = after.host("http://c.one.test/")
+    new = after.host("http://www.two.test/")
     assert new not in numbers
-    assert after.site(new) == after.site(numbers[0])
+    assert after.site(new) == after.site(numbers[1])
+    assert (len(after.unsaved_hosts), after.unsaved_sites) == (1, [])
     place(after, frontier, *urls)
     assert charge_until_nothing_is_offered(after, frontier).total() == 3

@@ -92,11 +92,13 @@ async def test_a_reader_never_sees_a_part_of_a_step(path: Path) -> None:
     )
     counts = []
     async with Database(database_url(path)) as database:
-        futures = [database.queue(a_step(number)) for number in range(1, 501)]
-        while not futures[-1].done():
+        for tens in range(40):
+            futures = [database.queue(a_step(10 * tens + number)) for number in range(1, 11)]
             counts.append(tuple((await database.rows(both))[0]))
         await outcomes(futures)
-    assert len(set(counts)) > 1, "reads fell between commits"
+        counts.append(tuple((await database.rows(both))[0]))
+    assert counts[-1] == (400, 400)
+    assert len(set(counts)) > 1, "some reads fell between commits"
     assert all(of_sites == of_hosts for of_sites, of_hosts in counts)
 
 
@@ -148,22 +150,16 @@ async def test_steps_that_wait_behind_a_failed_batch_fail_with_it(path: Path) ->
 @pytest.mark.parametrize(
     "row",
     [
-        {"crawl": 2**70, "at": 0.0, "kind": "x", "detail": {}},
         {"crawl": 1, "at": 0.0, "kind": "\ud800", "detail": {}},
         {"crawl": 1, "at": 0.0, "kind": "x", "detail": {"no": object()}},
     ],
-    ids=["a number too large", "half a character", "no JSON"],
+    ids=["half a character", "no JSON"],
 )
 async def test_a_row_that_cannot_be_written_at_all_is_told_to_whoever_wrote_it(path: Path, row: dict[str, Any]) -> None:
-    database = await Database(database_url(path)).__aenter__()
-    await database.write(*a_step(1))
-    try:
+    async with Database(database_url(path)) as database:
+        await database.write(*a_step(1))
         failed = await outcomes([database.queue([Change(INSERT_EVENT, [row])]), database.queue(a_step(2))])
-        assert all(isinstance(error, Exception) for error in failed)
-    finally:
-        # Whatever a writer died of may be raised here again; its connections must be given back first.
-        with pytest.MonkeyPatch.context():
-            await asyncio.gather(database.__aexit__(None, None, None), return_exceptions=True)
+    assert [type(error) for error in failed] == [StoreError] * 2
     assert seen_from_outside(path) == [1]
 
 
@@ -200,7 +196,7 @@ async def test_a_read_only_database_reads_beside_the_writer_and_writes_nothing(p
     async with Database(database_url(path)) as writer, Database(database_url(path), read_only=True) as reader:
         await writer.write(*a_step(1))
         assert [row.number for row in await reader.rows(SITE_NUMBERS)] == [1]
-        with pytest.raises(Exception, match="readonly"):
+        with pytest.raises(StoreError, match="readonly"):
             await reader.insert(insert(sites).values(crawl=1, number=2, name="s2.test"))
     assert seen_from_outside(path) == [1]
 
@@ -225,7 +221,7 @@ async def test_a_write_after_closing_is_refused_and_does_not_hang(path: Path) ->
 
 async def test_a_write_during_closing_is_either_saved_or_refused(path: Path) -> None:
     database = await Database(database_url(path)).__aenter__()
-    database.queue(a_step(1))
+    await database.write(*a_step(1))
     ending = asyncio.create_task(database.__aexit__(None, None, None))
     futures = []
     for number in range(2, 50):

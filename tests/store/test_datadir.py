@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tres_crawler.errors import StoreError
+from tres_crawler.store import migrate
 from tres_crawler.store.datadir import DataDir
 
 HOLD = """
@@ -20,8 +21,16 @@ from pathlib import Path
 from tres_crawler.store.datadir import DataDir
 with DataDir(Path(sys.argv[1])) as folder:
     folder.tell(doing="crawl 7", crawl=7)
-    print("held", flush=True)
+    print("ready", flush=True)
     sys.stdin.read()
+"""
+LOOK = """
+import sys
+from pathlib import Path
+from tres_crawler.store.datadir import DataDir
+print("ready", flush=True)
+while True:
+    DataDir(Path(sys.argv[1])).holder()
 """
 TRY = """
 import sys
@@ -37,20 +46,20 @@ except StoreError as error:
 
 
 @contextmanager
-def held_by_a_process(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process holds `folder` until its standard input is closed, or it is killed."""
-    command = [sys.executable, "-c", HOLD, str(folder)]
+def running(program: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process at work on `folder`, killed at the end."""
+    command = [sys.executable, "-c", program, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline() == "held\n"
+            assert process.stdout.readline() == "ready\n"
             yield process
         finally:
             process.kill()
 
 
 def test_a_second_process_is_refused_and_told_the_first_ones_pid_and_what_it_does(tmp_path: Path) -> None:
-    with held_by_a_process(tmp_path) as first:
+    with running(HOLD, tmp_path) as first:
         with pytest.raises(StoreError, match=rf"in use by process {first.pid} \(crawl 7\)"), DataDir(tmp_path):
             pass
         second = subprocess.run(
@@ -61,7 +70,7 @@ def test_a_second_process_is_refused_and_told_the_first_ones_pid_and_what_it_doe
 
 
 def test_the_directory_is_free_once_its_holder_was_killed(tmp_path: Path) -> None:
-    with held_by_a_process(tmp_path) as holder:
+    with running(HOLD, tmp_path) as holder:
         holder.kill()
         holder.wait()
     assert DataDir(tmp_path).holder() is None
@@ -74,7 +83,7 @@ def test_the_directory_is_free_once_its_holder_was_killed(tmp_path: Path) -> Non
 
 
 def test_the_directory_is_free_once_its_holder_has_left(tmp_path: Path) -> None:
-    with held_by_a_process(tmp_path) as holder:
+    with running(HOLD, tmp_path) as holder:
         holder.communicate("", timeout=60)
         assert holder.returncode == 0
     assert DataDir(tmp_path).holder() is None
@@ -93,10 +102,25 @@ def test_a_directory_is_made_where_there_is_none_and_looking_makes_nothing(tmp_p
         assert not folder.exists()
 
 
+def test_somebody_who_only_looks_never_keeps_a_writer_out(tmp_path: Path) -> None:
+    with running(LOOK, tmp_path):
+        for _ in range(100):
+            with DataDir(tmp_path):
+                pass
+
+
+@pytest.mark.parametrize("name", ["plain", "two words", "what?", "100%25", "no#1", "é"])
+def test_the_database_lies_inside_the_directory_whatever_its_name(tmp_path: Path, name: str) -> None:
+    with DataDir(tmp_path / name) as folder:
+        migrate.upgrade(folder.url)
+        assert folder.exists()
+    assert (tmp_path / name / "tres.db").is_file()
+
+
 def test_a_directory_that_cannot_be_made_is_told_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
-        pytest.raises(StoreError, match="cannot be written: Not a directory.*--data-dir"),
+        pytest.raises(StoreError, match=r"cannot be written: Not a directory.*--data-dir"),
         DataDir(tmp_path / "file" / "data"),
     ):
         pass

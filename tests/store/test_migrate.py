@@ -7,14 +7,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import URL, Connection, create_engine
 
 from tres_crawler.errors import StoreError
 from tres_crawler.resources import shipped
@@ -28,7 +28,7 @@ import os, signal
 from alembic import op
 import sqlalchemy as sa
 
-revision, down_revision = "cut-off", {newest!r}
+revision, down_revision = "cut_off", {newest!r}
 
 def upgrade():
     op.create_table("half_done", sa.Column("id", sa.Integer(), primary_key=True))
@@ -40,8 +40,9 @@ UPGRADE = """
 import sys
 from pathlib import Path
 from tres_crawler.store import migrate
+from tres_crawler.store.sqlite import database_url
 migrate.shipped = lambda _: Path(sys.argv[2])
-migrate.upgrade(sys.argv[1])
+migrate.upgrade(database_url(Path(sys.argv[1])))
 """
 
 
@@ -66,11 +67,15 @@ def contents(path: Path) -> list[str]:
         return list(database.iterdump())
 
 
-def tables(path: Path) -> list[tuple[str, str, int, int]]:
-    """Name, kind, columns and whether it is without a rowid, of every table."""
+def columns(path: Path) -> list[tuple[object, ...]]:
+    """Every column: its table, whether that is without a rowid, name, type, not null, default, place in the key."""
+    query = """
+        SELECT t.name, t.wr, c.name, c.type, c."notnull", c.dflt_value, c.pk
+        FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+        WHERE t.schema = 'main' AND t.name NOT IN ('alembic_version', 'sqlite_schema') ORDER BY t.name, c.cid
+    """
     with closing(sqlite3.connect(path)) as database:
-        found = database.execute("SELECT name, type, ncol, wr FROM pragma_table_list WHERE schema = 'main'")
-        return sorted(row for row in found if row[0] != "alembic_version")
+        return database.execute(query).fetchall()
 
 
 def add_a_crawl(path: Path) -> None:
@@ -90,15 +95,14 @@ def test_a_fresh_upgrade_gives_exactly_the_schema_of_the_code(path: Path, tmp_pa
     before, after = migrate.upgrade(database_url(path))
     assert before is None
     with connected(path) as connection:
-        options = {"compare_type": True, "compare_server_default": True}
-        context = MigrationContext.configure(connection, opts=options)
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
         assert context.get_current_revision() == after
     by_code = tmp_path / "by_code.db"
     with connected(by_code) as connection:
         metadata.create_all(connection)
         connection.commit()
-    assert tables(path) == tables(by_code)
+    assert columns(path) == columns(by_code)
 
 
 def test_an_upgrade_can_be_repeated_and_changes_nothing(path: Path) -> None:
@@ -130,12 +134,19 @@ def test_a_database_without_schema_is_not_read_but_told_how_to_be_upgraded(path:
     assert path.read_bytes() == b""
 
 
+def test_looking_for_a_database_where_there_is_none_makes_none(path: Path) -> None:
+    with pytest.raises(StoreError):
+        migrate.check(database_url(path))
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("function", [migrate.upgrade, migrate.check])
-def test_a_file_that_is_no_database_is_refused_by_name_and_left_as_it_is(path: Path, function: object) -> None:
+def test_a_file_that_is_no_database_is_refused_by_name_and_left_as_it_is(
+    path: Path, function: Callable[[URL], object]
+) -> None:
     path.write_text("My diary. " * 500)
     before = path.read_bytes()
-    assert callable(function)
-    with pytest.raises(StoreError, match=r"tres\.db cannot be opened: file is not a database"):
+    with pytest.raises(StoreError, match=r"tres\.db cannot be opened.*file is not a database"):
         function(database_url(path))
     assert path.read_bytes() == before
 
@@ -158,7 +169,7 @@ def test_a_migration_cut_off_in_the_middle_leaves_no_trace(
         add_a_crawl(path)
     before = contents(path)
 
-    command = [sys.executable, "-c", UPGRADE, database_url(path), str(scripts)]
+    command = [sys.executable, "-c", UPGRADE, str(path), str(scripts)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == code, ended.stderr
 

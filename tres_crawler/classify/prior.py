@@ -28,10 +28,14 @@ class KeywordJudge:
         self.finder = PhraseFinder(keywords)
 
     async def judge(self, document: Document) -> Judgement:
-        tokens = words(document.title) * TITLE_WEIGHT + words(document.description) + words(document.text)
-        found = self.finder.count(tokens)
-        hits, kinds = sum(found.values()), len(found)
-        density = hits / (len(tokens) + SMOOTHING_WORDS)
-        strength = 100 * density * math.sqrt(kinds)
+        length, hits = SMOOTHING_WORDS, 0
+        kinds: set[tuple[str, ...]] = set()
+        for text, weight in ((document.title, TITLE_WEIGHT), (document.description, 1), (document.text, 1)):
+            tokens = words(text)
+            found = self.finder.count(tokens)
+            length += weight * len(tokens)
+            hits += weight * sum(found.values())
+            kinds.update(found)
+        strength = 100 * hits / length * math.sqrt(len(kinds))
         probability = 1 - 2 ** -(strength / EVEN_STRENGTH)
         return Judgement(probability=probability, relevant=probability >= 0.5, version=VERSION)

@@ -88,7 +88,7 @@ def resume(
 
     async def go_on(database: Database) -> Crawl:
         record = await crawls.get(database, crawl_id)
-        if record.state is CrawlState.FINISHED and not pages:
+        if record.state is CrawlState.FINISHED and pages is None:
             raise ControlError(
                 f"Crawl {crawl_id} is finished ({record.stop_reason}). Raise its budget with --pages to go on."
             )

@@ -44,7 +44,7 @@ def serve(
         print(f"Service on {address}", flush=True)
         server = uvicorn.Server(
             uvicorn.Config(
-                create_app(settings, folder.url),
+                create_app(settings, folder),
                 loop="uvloop",
                 log_config=None,
                 timeout_graceful_shutdown=SHUTDOWN_SECONDS,

@@ -30,7 +30,7 @@ DEMO_DELAY_SECONDS = 0.05
 def simweb(
     sites: Annotated[int, typer.Option(help="How many sites.")] = 1000,
     pages: Annotated[int, typer.Option(help="How many pages over all sites.")] = 50_000,
-    port: Annotated[int, typer.Option(help="Port on the loopback; 0 takes a free one.")] = 8099,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback; 0 takes a free one.")] = 8099,
     seed: Annotated[int, typer.Option(help="Another seed is another web.")] = 1,
     log: Annotated[Path | None, typer.Option(help="Write every request to this file (JSON lines).")] = None,
     write_topics_to: Annotated[

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import socket
 import time
+from typing import TypedDict
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from tres_crawler import __version__
 from tres_crawler.config import FetchSettings
 from tres_crawler.errors import FetchError, NotText, TimedOut, TooLarge, Unreachable
 from tres_crawler.records import Fetched
-from tres_crawler.urls import canonical
+from tres_crawler.urls import canonical, host_of
 
 PRODUCT = "tres_crawler"
 READABLE = ("text/html", "application/xhtml+xml", "text/plain")
 REDIRECTS = (301, 302, 303, 307, 308)
+
+
+class _Request(TypedDict, total=False):
+    headers: dict[str, str]
+    server_hostname: str | None
 
 
 class Client:
@@ -28,9 +32,8 @@ class Client:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Client:
-        resolver = _OneAddress(self.settings.connect_to) if self.settings.connect_to else None
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, resolver=resolver),
+            connector=aiohttp.TCPConnector(limit=0),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": user_agent(self.settings.contact), "Accept": ", ".join(READABLE)},
             timeout=aiohttp.ClientTimeout(total=self.settings.timeout_seconds),
@@ -41,17 +44,21 @@ class Client:
         if self._session:
             await self._session.close()
 
-    async def get(self, url: str, readable_only: bool = True) -> Fetched:
-        """Whatever status the host answers with; raises a FetchError when no usable answer comes."""
+    async def get(self, url: str, readable_only: bool = True, first_bytes: int | None = None) -> Fetched:
+        """Whatever status the host answers with; raises a FetchError when no usable answer comes.
+
+        With `first_bytes` a longer body is cut there instead of refused.
+        """
         assert self._session is not None
         started = time.monotonic()
         try:
-            async with self._session.get(URL(url, encoded=True), allow_redirects=False) as response:
+            where, how = self._address(url)
+            async with self._session.get(where, allow_redirects=False, **how) as response:
                 status = response.status
                 target = response.headers.get("Location") if status in REDIRECTS else None
                 if readable_only and status == 200 and response.content_type not in READABLE:
                     raise NotText(url, f"type {response.content_type}")
-                body = await self._body(url, response) if status == 200 else b""
+                body = await self._body(url, response, first_bytes) if status == 200 else b""
                 return Fetched(
                     url=url,
                     status=status,
@@ -67,41 +74,28 @@ class Client:
         except ValueError as error:
             raise FetchError(url, f"not a URL that can be asked for ({error})") from error
 
-    async def _body(self, url: str, response: aiohttp.ClientResponse) -> bytes:
-        limit = self.settings.max_body_bytes
+    def _address(self, url: str) -> tuple[URL, _Request]:
+        """Where to connect: the URL's host, or the one address that stands for all (as curl's --connect-to)."""
+        asked = URL(url, encoded=True)
+        if not self.settings.connect_to:
+            return asked, {}
+        host, _, port = self.settings.connect_to.rpartition(":")
+        how: _Request = {"headers": {"Host": host_of(url)}}
+        if asked.scheme == "https":
+            how["server_hostname"] = asked.raw_host
+        return asked.with_host(host.strip("[]")).with_port(int(port)), how
+
+    async def _body(self, url: str, response: aiohttp.ClientResponse, first_bytes: int | None) -> bytes:
+        limit = first_bytes or self.settings.max_body_bytes
         parts = bytearray()
         async for chunk in response.content.iter_any():
             parts += chunk
             if len(parts) > limit:
                 response.close()
+                if first_bytes:
+                    break
                 raise TooLarge(url, f"more than {limit} bytes")
-        return bytes(parts)
-
-
-class _OneAddress(AbstractResolver):
-    """Sends every connection to one address, as curl's --connect-to does."""
-
-    def __init__(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
-        self.host, self.port = host.strip("[]"), int(port)
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        kind = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        return [
-            ResolveResult(
-                hostname=host,
-                host=self.host,
-                port=self.port,
-                family=kind,
-                proto=0,
-                flags=socket.AI_NUMERICHOST,
-            )
-        ]
-
-    async def close(self) -> None:
-        """Nothing is held."""
+        return bytes(parts[:limit])
 
 
 def user_agent(contact: str) -> str:

@@ -19,6 +19,7 @@ class Pace:
 
     BACKOFF_FACTOR = 4.0
     """The pause after the first trouble, in delays; it doubles each time after that."""
+    MOST_DOUBLINGS = 20
     LONGEST_BACKOFF_SECONDS = 600.0
 
     def __init__(self, delay_seconds: float, clock: Callable[[], float]) -> None:
@@ -52,9 +53,9 @@ class Pace:
         """It was not, or with a sign of overload; `wait_seconds` is what the host asked for."""
         known = self._host(host)
         delay = max(self.delay_seconds, known.delay_seconds)
-        backoff = min(delay * self.BACKOFF_FACTOR * 2**known.trouble, self.LONGEST_BACKOFF_SECONDS)
-        known.trouble += 1
-        known.free_at = self.clock() + max(backoff, wait_seconds)
+        backoff = min(delay * self.BACKOFF_FACTOR * 2.0**known.trouble, self.LONGEST_BACKOFF_SECONDS)
+        known.trouble = min(known.trouble + 1, self.MOST_DOUBLINGS)
+        known.free_at = self.clock() + max(delay, backoff, wait_seconds)
 
     def slow_down(self, host: str, delay_seconds: float) -> None:
         """The host itself asks for a longer pause (Crawl-delay)."""

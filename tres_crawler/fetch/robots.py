@@ -58,7 +58,7 @@ class Robots:
         origin = origin_of(url)
         try:
             fetched = await self._get(client, origin + "/robots.txt")
-            answer = RobotsAnswer(origin, self.clock(), fetched.status, fetched.body[:MAX_BYTES])
+            answer = RobotsAnswer(origin, self.clock(), fetched.status, fetched.body)
         except FetchError:
             answer = RobotsAnswer(origin, self.clock(), 0, b"")
         self.keep(answer)
@@ -66,7 +66,7 @@ class Robots:
 
     async def _get(self, client: Client, url: str) -> Fetched:
         for _ in range(MAX_REDIRECTS + 1):
-            fetched = await client.get(url, readable_only=False)
+            fetched = await client.get(url, readable_only=False, first_bytes=MAX_BYTES)
             if fetched.location is None:
                 return fetched
             url = fetched.location

@@ -17,6 +17,7 @@ from tres_crawler.errors import ConfigError, ControlError, NotFound, StoreError,
 from tres_crawler.serve import control
 from tres_crawler.serve.keeper import Keeper
 from tres_crawler.store.database import Database
+from tres_crawler.store.datadir import DataDir
 
 STATUS_OF: dict[type[TresError], int] = {
     ConfigError: 422,
@@ -27,12 +28,12 @@ STATUS_OF: dict[type[TresError], int] = {
 }
 
 
-def create_app(settings: Settings, database_url: str) -> FastAPI:
-    """The service over one database."""
+def create_app(settings: Settings, folder: DataDir) -> FastAPI:
+    """The service over one data directory."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with Database(database_url) as database, Keeper(settings, database) as keeper:
+        async with Database(folder.url) as database, Keeper(settings, database) as keeper:
             app.state.keeper = keeper
             yield
 

@@ -104,7 +104,7 @@ class Keeper:
             try:
                 topic = load_topic(path)
                 if topic.name not in known:
-                    await self.start(topic, self._settings)
+                    await self.start(topic, self._settings.replaced("crawl", topic.crawl))
             except TresError as error:
                 # One bad file must not keep the others, or the service, from starting.
                 logger.error("topic not started: %s", error)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
-from sqlalchemy import Delete, Insert, Row, Select, Update
+from sqlalchemy import URL, Delete, Insert, Row, Select, Update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -38,25 +39,31 @@ class _Write(NamedTuple):
 class Database:
     """Whatever was written is either wholly there or not at all, and `write` returns once it is there."""
 
-    def __init__(self, url: str, read_only: bool = False) -> None:
+    def __init__(self, url: URL, read_only: bool = False) -> None:
         self.url = url
         self.read_only = read_only
         self._engine: AsyncEngine | None = None
         self._queue: asyncio.Queue[_Write | None] = asyncio.Queue()
         self._writer: asyncio.Task[None] | None = None
-        self._broken: StoreError | None = None
+        self._refusal: StoreError | None = None
 
     async def __aenter__(self) -> Database:
         await asyncio.to_thread(migrate.check if self.read_only else migrate.upgrade, self.url)
         self._engine = create_async_engine(self.url)
         sqlite.prepare(self._engine.sync_engine, self.read_only)
         if not self.read_only:
-            self._writer = asyncio.create_task(self._write_batches(self._engine), name="database writer")
+            try:
+                connection = await self._engine.connect()
+            except DBAPIError as error:
+                await self._engine.dispose()
+                raise cannot_write(error) from error
+            self._writer = asyncio.create_task(self._write_batches(connection), name="database writer")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._writer:
             self._queue.put_nowait(None)
+            self._refusal = self._refusal or StoreError("The database is closed; nothing more can be written to it.")
             await self._writer
         if self._engine:
             await self._engine.dispose()
@@ -64,8 +71,8 @@ class Database:
     def queue(self, changes: Sequence[Change]) -> asyncio.Future[None]:
         """Hand over one whole step; the future is done when it is committed. Order is kept."""
         committed = asyncio.get_running_loop().create_future()
-        if self._broken:
-            committed.set_exception(self._broken)
+        if self._refusal:
+            committed.set_exception(self._refusal)
         else:
             self._queue.put_nowait(_Write(changes, committed))
         return committed
@@ -77,20 +84,26 @@ class Database:
     async def rows(self, statement: AnySelect, parameters: Mapping[str, Any] | None = None) -> Sequence[AnyRow]:
         """All rows of a query, read beside the writer."""
         assert self._engine is not None
-        async with self._engine.connect() as connection:
-            return (await connection.execute(statement, parameters)).all()
+        try:
+            async with self._engine.connect() as connection:
+                return (await connection.execute(statement, parameters)).all()
+        except DBAPIError as error:
+            raise StoreError(f"The database could not be read: {error.orig}. Is there room on the disk?") from error
 
     async def insert(self, statement: Insert) -> int:
         """Insert one row and return the key the database gave it."""
         assert self._engine is not None
-        async with self._engine.begin() as connection:
-            result = await connection.execute(statement)
+        try:
+            async with self._engine.begin() as connection:
+                result = await connection.execute(statement)
+        except DBAPIError as error:
+            raise cannot_write(error) from error
         key = result.inserted_primary_key
         assert key is not None
         return int(key[0])
 
-    async def _write_batches(self, engine: AsyncEngine) -> None:
-        async with engine.connect() as connection:
+    async def _write_batches(self, connection: AsyncConnection) -> None:
+        async with aclosing(connection):
             while write := await self._queue.get():
                 batch = [write]
                 while not self._queue.empty() and len(batch) < BATCH_STEPS:
@@ -106,18 +119,16 @@ class Database:
             async with connection.begin():
                 for statement, rows in merged(batch):
                     await connection.execute(statement, rows)
-        except DBAPIError as error:
-            self._broken = StoreError(
-                f"The database could not be written: {error.orig}. What was saved before is whole. Make room on the "
-                "disk or mend its rights, then go on with `tres resume`."
-            )
-            self._broken.__cause__ = error
-            logger.error("%s", self._broken)
+        except Exception as error:
+            # Whatever it was, later steps may build on this one: nothing more is written.
+            self._refusal = cannot_write(error)
+            self._refusal.__cause__ = error
+            logger.error("%s", self._refusal)
             for write in batch:
-                _fail(write.committed, self._broken)
+                _fail(write.committed, self._refusal)
             while not self._queue.empty():
                 if waiting := self._queue.get_nowait():
-                    _fail(waiting.committed, self._broken)
+                    _fail(waiting.committed, self._refusal)
                 else:
                     self._queue.put_nowait(None)
                     break
@@ -125,6 +136,14 @@ class Database:
             for write in batch:
                 if not write.committed.done():
                     write.committed.set_result(None)
+
+
+def cannot_write(error: Exception) -> StoreError:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return StoreError(
+        f"The database could not be written: {cause}. What was saved before is whole. Make room on the disk or mend "
+        "its rights, then go on with `tres resume`."
+    )
 
 
 def _fail(future: asyncio.Future[None], error: StoreError) -> None:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from tres_crawler.errors import StoreError
 from tres_crawler.store import sqlite
+
+LOOK_SECONDS = 0.5
+"""How long a writer puts up with somebody who only looks who holds the lock."""
 
 
 class DataDir:
@@ -17,8 +22,8 @@ class DataDir:
 
     def __init__(self, path: Path, url: str = "") -> None:
         self.path = path
-        self.url = url or sqlite.database_url(path.absolute() / "tres.db")
-        self._lock: IO[str] | None = None
+        self.url = sqlite.parse_url(url) if url else sqlite.database_url(path.absolute() / "tres.db")
+        self._lock: FileIO | None = None
 
     def exists(self) -> bool:
         """Whether there is a database to read."""
@@ -28,14 +33,14 @@ class DataDir:
     def __enter__(self) -> DataDir:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = self._lock_path.open("a+")
+            lock = self._lock_path.open("a+b", buffering=0)
         except OSError as error:
             raise StoreError(
                 f"The data directory {self.path} cannot be written: {error.strerror or error}. "
                 "Give another with --data-dir, or mend its rights."
             ) from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(lock)
         except OSError as error:
             lock.close()
             holder = self.holder() or {}
@@ -44,23 +49,26 @@ class DataDir:
                 f"({holder.get('doing', 'starting')}). Stop it first, or use another --data-dir."
             ) from error
         self._lock = lock
-        self.tell(doing="starting")
+        try:
+            self.tell(doing="starting")
+        except OSError as error:
+            lock.close()
+            raise StoreError(
+                f"The data directory {self.path} cannot be written: {error.strerror}. Make room on its disk."
+            ) from error
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._lock:
-            self._lock.seek(0)
-            self._lock.truncate()
+            self._lock.truncate(0)
             self._lock.close()
             self._lock = None
 
     def tell(self, **what: Any) -> None:
         """Write into the lock file what this process does, for others to read."""
         assert self._lock is not None
-        self._lock.seek(0)
-        self._lock.truncate()
-        json.dump({"pid": os.getpid(), **what}, self._lock)
-        self._lock.flush()
+        self._lock.truncate(0)
+        self._lock.write(json.dumps({"pid": os.getpid(), **what}).encode())
 
     def holder(self) -> dict[str, Any] | None:
         """Who uses the directory now, as told by `tell`; None when nobody does."""
@@ -78,3 +86,15 @@ class DataDir:
     @property
     def _lock_path(self) -> Path:
         return self.path / "tres.lock"
+
+
+def _take(lock: FileIO) -> None:
+    deadline = time.monotonic() + LOOK_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)

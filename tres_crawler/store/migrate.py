@@ -6,7 +6,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import URL, Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 
 from tres_crawler.errors import StoreError
@@ -14,7 +14,7 @@ from tres_crawler.resources import shipped
 from tres_crawler.store.sqlite import begin_by_hand, file_of, sync_url
 
 
-def upgrade(url: str) -> tuple[str | None, str]:
+def upgrade(url: URL) -> tuple[str | None, str]:
     """Run what is missing; returns the revision before and after. A newer database is left untouched."""
     engine = create_engine(sync_url(url))
     begin_by_hand(engine)
@@ -27,13 +27,18 @@ def upgrade(url: str) -> tuple[str | None, str]:
                 command.upgrade(config, newest)
             return before, newest
     except DBAPIError as error:
-        raise StoreError(f"The database {_name(url)} cannot be opened: {error.orig}.") from error
+        raise StoreError(
+            f"The database {_name(url)} cannot be opened: {error.orig}. Is there room on the disk?"
+        ) from error
     finally:
         engine.dispose()
 
 
-def check(url: str) -> None:
+def check(url: URL) -> None:
     """Refuse a database that has not exactly the schema of this version; changes nothing."""
+    file = file_of(url)
+    if file and not file.exists():
+        raise StoreError(f"There is no database {file}. `tres db upgrade` makes an empty one.")
     engine = create_engine(sync_url(url))
     try:
         with engine.connect() as connection:
@@ -69,5 +74,5 @@ def _config() -> Config:
     return config
 
 
-def _name(url: str) -> str:
+def _name(url: URL) -> str:
     return str(file_of(url) or url)

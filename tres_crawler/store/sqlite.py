@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, event, make_url
+from sqlalchemy import URL, Engine, event, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from tres_crawler.errors import ConfigError
 
 PRAGMAS = (
     # Readers never wait for the writer, nor it for them.
@@ -17,8 +20,8 @@ PRAGMAS = (
 )
 
 
-def database_url(path: Path) -> str:
-    return f"sqlite+aiosqlite:///{path}"
+def database_url(path: Path) -> URL:
+    return URL.create("sqlite+aiosqlite", database=str(path))
 
 
 def prepare(engine: Engine, read_only: bool = False) -> None:
@@ -50,12 +53,23 @@ def begin_by_hand(engine: Engine) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def sync_url(url: str) -> str:
+def parse_url(text: str) -> URL:
+    """A database URL as a person writes it."""
+    try:
+        url = make_url(text)
+        url.get_dialect()
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise ConfigError(
+            f'"store.url" is {text!r}, which is no database URL. Write sqlite+aiosqlite:////path or leave it out.'
+        ) from error
+    return url
+
+
+def sync_url(url: URL) -> URL:
     """The same database through a driver that Alembic can use."""
-    return make_url(url).set(drivername=make_url(url).get_backend_name()).render_as_string(hide_password=False)
+    return url.set(drivername=url.get_backend_name())
 
 
-def file_of(url: str) -> Path | None:
+def file_of(url: URL) -> Path | None:
     """The file behind an SQLite URL."""
-    parsed = make_url(url)
-    return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
