@@ -39,7 +39,7 @@ test: check
 	$(BIN)/pytest
 
 bench: $(READY)
-	$(BIN)/pytest tests/benchmarks -s
+	$(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -s
 
 lock: $(READY)
 	$(BIN)/pip freeze --exclude-editable | sed 's/^torch==.*/torch==2.13.0/' > requirements.lock

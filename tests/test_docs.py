@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tests.settings_page import settings_page
+from tests.simweb_page import simweb_page
 from tres_crawler.config import Settings
 from tres_crawler.records import StopReason
 
@@ -14,6 +15,10 @@ ROOT = Path(__file__).parent.parent
 
 def test_the_settings_page_is_made_from_the_settings() -> None:
     assert (ROOT / "docs/settings.md").read_text() == settings_page()
+
+
+def test_the_page_on_the_simulated_web_is_made_from_its_parameters() -> None:
+    assert (ROOT / "docs/simweb.md").read_text() == simweb_page()
 
 
 def test_every_setting_says_what_it_does() -> None:

@@ -88,10 +88,13 @@ def test_any_charset_that_a_page_names_is_survived(kind: str) -> None:
     assert trouble == {}
 
 
-def test_a_page_of_nothing_but_open_tags_does_not_stop_the_crawl() -> None:
-    # 200 KB, far below the limit of bytes. Parsing happens in the event loop: meanwhile nothing else does.
+@pytest.mark.parametrize(
+    ("before", "after"), [("", ""), ("", "</div>" * 30_000), ("</b>" * 30_000, "")], ids=["open", "closed", "hidden"]
+)
+def test_a_page_of_nothing_but_nested_tags_does_not_stop_the_crawl(before: str, after: str) -> None:
+    # Far below the limit of bytes. Parsing happens in the event loop: meanwhile nothing else does.
     started = time.perf_counter()
-    check(parsed("<div>" * 40_000 + "x"))
+    check(parsed(before + "<div>" * 30_000 + "x" + after))
     assert time.perf_counter() - started < 1
 
 

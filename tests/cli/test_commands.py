@@ -128,7 +128,7 @@ def test_a_default_crawl_is_polite_by_the_servers_own_log(tmp_path: Path) -> Non
         params, requests = truth.read_log(web.log)
     judged = truth.judge(Web(params), requests, "sports")
     assert json.loads(told.stdout)["pages"] == 120
-    assert (judged.disallowed_requests, judged.requests_before_robots, judged.largest_concurrency) == (0, 0, 1)
+    assert (judged.disallowed_requests, judged.hosts_without_robots_first, judged.largest_concurrency) == (0, 0, 1)
     assert judged.smallest_gap_seconds is not None
     assert judged.smallest_gap_seconds >= 0.2
     assert judged.repeats == 0

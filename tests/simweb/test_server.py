@@ -89,7 +89,7 @@ async def linked_from(caller: Caller, url: str, pages: int = 40) -> list[str]:
     """URLs in the order in which somebody who follows links from `url` meets them."""
     found = [url]
     for at in range(pages):
-        body = (await caller.ask(found[at])).body.decode()
+        body = (await caller.ask(found[at])).body.decode(errors="replace")
         found += [link for link in re.findall(r'<a href="([^"]+)"', body) if link not in found]
     return found
 
@@ -145,12 +145,13 @@ async def test_the_port_and_the_case_of_the_host_header_do_not_matter(caller: Ca
     assert await caller.ask(home.replace(urlsplit(home).netloc, f"{urlsplit(home).netloc.upper()}:8099")) == plain
 
 
-async def test_every_host_has_a_robots_txt_and_some_forbid_pages_that_are_linked_to(caller: Caller, home: str) -> None:
+async def test_some_hosts_have_a_robots_txt_and_some_forbid_pages_that_are_linked_to(caller: Caller, home: str) -> None:
     urls = await linked_from(caller, home, pages=60)
     rules: dict[str, Protego] = {}
     for host in {urlsplit(url).netloc for url in urls}:
         said = await caller.ask(f"http://{host}/robots.txt")
-        assert (said.status, said.headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
+        assert said.status in (200, 404, 503)
+        assert said.status != 200 or said.headers["Content-Type"] == "text/plain; charset=utf-8"
         rules[host] = Protego.parse(said.body.decode())
     allowed = [rules[urlsplit(url).netloc].can_fetch(url, "tres_crawler") for url in urls]
     assert allowed[0], "a seed may be fetched"
@@ -161,8 +162,12 @@ async def test_some_links_redirect_to_pages_that_are_there(caller: Caller, home:
     said = {url: await caller.ask(url) for url in await linked_from(caller, home)}
     targets = {url: answer.headers["Location"] for url, answer in said.items() if answer.status == 302}
     assert targets
-    reached = [(await caller.ask(target)).status for url, target in targets.items() if target != url]
-    assert len(reached) == len(targets)
+    reached = []
+    for target in targets.values():
+        answer = await caller.ask(target)
+        while answer.status == 302:
+            answer = await caller.ask(answer.headers["Location"])
+        reached.append(answer.status)
     assert reached.count(200) > len(reached) / 2
     assert set(reached) <= {200, 500}
 

@@ -29,9 +29,11 @@ class FixedWeb(Web):
     def topic_of(self, host: str, path: str) -> str | None:
         return self.topics.get((host, path))
 
-    def robots(self, host: str) -> str:
-        private = "User-agent: *\nDisallow: /private\n"
-        return private if host == "soup.test" else "User-agent: *\nDisallow:\n"
+    def content_of(self, host: str, path: str) -> tuple[int, int] | None:
+        return hash(host), hash(path)
+
+    def robots(self, host: str) -> tuple[int, str]:
+        return (200, "User-agent: *\nDisallow: /private\n") if host == "soup.test" else (404, "")
 
 
 def asked(url: str, at: float = 0.0, seconds: float = 0.1, status: int = 200) -> Request:
@@ -100,7 +102,7 @@ def test_hosts_that_were_asked_for_a_page_before_robots_txt_are_counted() -> Non
         asked("www.tennis.test/"),
         asked("www.tennis.test/robots.txt"),
     )
-    assert found.requests_before_robots == 1
+    assert found.hosts_without_robots_first == 1
 
 
 def test_the_smallest_gap_runs_from_the_end_of_a_request_to_the_next_on_the_same_host() -> None:

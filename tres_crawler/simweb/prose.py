@@ -15,8 +15,26 @@ from typing import Any
 from tres_crawler.simweb.chance import pick
 
 PROSE_FILE = Path(__file__).parent / "prose.jsonl.xz"
+NEUTRAL_TITLES = (
+    "Notes from {city}",
+    "A word to our readers",
+    "House news for {month}",
+    "What happened on {weekday}",
+    "{first}'s page",
+    "Greetings from {country}",
+    "Small print, {year}",
+    "From the office in {city}",
+    "Thanks to {first} {last}",
+    "Changes for {month} {year}",
+    "{weekday} thoughts",
+    "An apology and {number} corrections",
+    "Letters, {month}",
+    "Two weeks in {country}",
+)
+"""Titles of pages that are about nothing in particular."""
 POOLS = ("train", "tune", "report")
 _SLOT = re.compile(r"\{(\w+)\}")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z{])")
 
 
 @dataclass(frozen=True)
@@ -50,8 +68,11 @@ class Facet:
     titles: tuple[Template, ...]
     slugs: tuple[str, ...]
     """One per title: its words without slots, as they stand in a URL."""
-    anchors: tuple[str, ...]
+    anchors: tuple[Template, ...]
     sentences: tuple[Template, ...]
+    """Single sentences with several slots."""
+    pieces: tuple[Template, ...]
+    """The paragraphs' sentences, to be put together anew."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +90,7 @@ class Prose:
 
     topics: tuple[TopicProse, ...]
     common: Mapping[str, tuple[Template, ...]]
+    neutral_titles: tuple[Template, ...]
     foreign: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
     """Titles and paragraphs by language."""
 
@@ -88,6 +110,7 @@ def load(pool: str) -> Prose:
             common[row["kind"]].append(Template.of(row["text"], shared))
     return Prose(
         topics=tuple(_topic(name, [r for r in rows if r["topic"] == name], shared, pool) for name in topics),
+        neutral_titles=tuple(Template.of(text, shared) for text in NEUTRAL_TITLES),
         common={kind: tuple(texts) for kind, texts in common.items()},
         foreign={language: (tuple(titles), tuple(texts)) for language, (titles, texts) in sorted(foreign.items())},
     )
@@ -119,8 +142,13 @@ def _topic(name: str, rows: Sequence[Mapping[str, Any]], shared: Mapping[str, Se
                 titles=templates("title", facet)
                 or tuple(Template.of(a.capitalize(), values) for a in texts["anchor", facet]),
                 slugs=tuple(_slug(text) for text in texts["title", facet] or texts["anchor", facet]),
-                anchors=tuple(texts["anchor", facet]),
+                anchors=templates("anchor", facet),
                 sentences=templates("template", facet),
+                pieces=tuple(
+                    Template.of(piece, values)
+                    for text in texts["paragraph", facet]
+                    for piece in _SENTENCE_END.split(text)
+                ),
             )
             for facet in facets
         ),

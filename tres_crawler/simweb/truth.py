@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -39,15 +39,16 @@ class Truth:
     pages: int
     """Addresses asked for, without robots.txt and redirects."""
     relevant_pages: int
+    """Different contents on the topic; a copy of one already had is not counted again."""
     harvest_rate: float
     sites: int
     relevant_sites: int
     repeats: int
-    """Requests for an address that had been answered before; retries of failures are left out."""
+    """Requests for an address that had been answered before; retries of failures and revisits are left out."""
     robots_requests: int
     disallowed_requests: int
     """Requests that robots.txt forbids."""
-    requests_before_robots: int
+    hosts_without_robots_first: int
     """Hosts whose first request was not for robots.txt."""
     smallest_gap_seconds: float | None
     """Shortest time from the end of one request to the start of the next on the same host."""
@@ -65,41 +66,77 @@ def judge(web: Web, requests: Sequence[Request], topic: str) -> Truth:
     by_host: dict[str, list[Request]] = defaultdict(list)
     for request in requests:
         by_host[request.host].append(request)
-    asked: dict[tuple[str, str], Request] = {}
+    asked: dict[tuple[str, str], int] = {}
     repeats = 0
     for request in pages_of(requests):
         key = (request.host, request.path)
-        repeats += key in asked and asked[key].status < 500
-        asked[key] = request
-    relevant = [key for key in asked if web.topic_of(*key) == topic]
+        repeats += key in asked and asked[key] < 429 and not request.conditional
+        asked[key] = request.status
+    relevant = {
+        web.content_of(*key): key[0] for key, status in asked.items() if status == 200 and web.topic_of(*key) == topic
+    }
     return Truth(
         topic=topic,
         pages=len(asked),
         relevant_pages=len(relevant),
         harvest_rate=round(len(relevant) / len(asked), 4) if asked else 0.0,
         sites=len({site_of(host) for host, _ in asked}),
-        relevant_sites=len({site_of(host) for host, _ in relevant}),
+        relevant_sites=len({site_of(host) for host in relevant.values()}),
         repeats=repeats,
         robots_requests=sum(request.path == "/robots.txt" for request in requests),
         disallowed_requests=sum(_disallowed(web, host, mine) for host, mine in by_host.items()),
-        requests_before_robots=sum(mine[0].path != "/robots.txt" for mine in by_host.values()),
+        hosts_without_robots_first=sum(mine[0].path != "/robots.txt" for mine in by_host.values()),
         smallest_gap_seconds=_smallest_gap(by_host.values()),
         largest_concurrency=max((_concurrency(mine) for mine in by_host.values()), default=0),
     )
 
 
-def pages_of(requests: Iterable[Request]) -> Iterable[Request]:
-    """Requests for pages: not robots.txt, not redirects."""
-    return (r for r in requests if r.path != "/robots.txt" and not 300 <= r.status < 400)
+def harvest_over_time(
+    web: Web, requests: Sequence[Request], topic: str, every: int = 100
+) -> Iterator[tuple[int, int, int]]:
+    """(pages, relevant pages, relevant sites) after every so many pages and at the end."""
+    contents: set[tuple[int, int] | None] = set()
+    sites: set[str] = set()
+    seen: set[tuple[str, str]] = set()
+    for request in pages_of(requests):
+        key = (request.host, request.path)
+        if key in seen:
+            continue
+        seen.add(key)
+        if request.status == 200 and web.topic_of(*key) == topic:
+            contents.add(web.content_of(*key))
+            sites.add(site_of(request.host))
+        if len(seen) % every == 0:
+            yield len(seen), len(contents), len(sites)
+    if len(seen) % every:
+        yield len(seen), len(contents), len(sites)
+
+
+def pages_of(requests: Iterable[Request]) -> Iterator[Request]:
+    """Requests for pages: not robots.txt, not redirects, not those turned away with 429 or 503."""
+    turned_away = (429, 503)
+    return (
+        r
+        for r in requests
+        if r.path != "/robots.txt" and (not 300 <= r.status < 400 or r.status == 304) and r.status not in turned_away
+    )
 
 
 def _disallowed(web: Web, host: str, requests: Iterable[Request]) -> int:
-    rules = Protego.parse(web.robots(host))
-    return sum(r.path != "/robots.txt" and not rules.can_fetch(f"http://{host}{r.path}", AGENT) for r in requests)
+    status, text = web.robots(host)
+    rules = Protego.parse(text)
+    return sum(
+        r.path != "/robots.txt" and (status >= 500 or not rules.can_fetch(f"http://{host}{r.path}", AGENT))
+        for r in requests
+    )
 
 
 def _smallest_gap(hosts: Iterable[Sequence[Request]]) -> float | None:
-    gaps = [later.arrived - earlier.finished for requests in hosts for earlier, later in pairwise(requests)]
+    gaps = [
+        later.arrived - earlier.finished
+        for requests in hosts
+        for earlier, later in pairwise(sorted(requests, key=lambda request: request.arrived))
+    ]
     return round(min(gaps), 3) if gaps else None
 
 
@@ -116,9 +153,13 @@ def _concurrency(requests: Sequence[Request]) -> int:
 
 
 def main() -> None:
-    path, topic = Path(sys.argv[1]), sys.argv[2]
-    params, requests = read_log(path)
-    print(json.dumps(asdict(judge(Web(params), requests, topic)), indent=2))
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m tres_crawler.simweb.truth LOG TOPIC")
+    params, requests = read_log(Path(sys.argv[1]))
+    web = Web(params)
+    if sys.argv[2] not in web.topic_names:
+        sys.exit(f"There is no topic {sys.argv[2]!r}. Known: {', '.join(web.topic_names)}.")
+    print(json.dumps(asdict(judge(web, requests, sys.argv[2])), indent=2))
 
 
 if __name__ == "__main__":
