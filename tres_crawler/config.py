@@ -77,11 +77,35 @@ class FetchSettings(Section):
     delay_seconds: float = Field(1.0, ge=0, le=3600)
     """Shortest pause between two requests to one host, counted from the end of the first."""
 
+    connect_seconds: float = Field(10.0, gt=0)
+    """Longest time to connect."""
+
+    first_byte_seconds: float = Field(20.0, gt=0)
+    """Longest time without a byte from the host."""
+
     timeout_seconds: float = Field(30.0, gt=0)
     """Longest time for one request, from connecting to the last byte."""
 
-    max_body_bytes: int = Field(5_000_000, ge=1000)
-    """A page larger than this is dropped and counted as failed."""
+    max_received_bytes: int = Field(5_000_000, ge=1000)
+    """A page of which more than this comes over the wire is dropped and counted as failed."""
+
+    max_body_bytes: int = Field(10_000_000, ge=1000)
+    """The same, after decompression."""
+
+    max_header_bytes: int = Field(32_768, ge=1000)
+    """Longest line and longest sum of header lines in an answer."""
+
+    max_crawl_delay_seconds: float = Field(60.0, ge=0)
+    """A host whose robots.txt asks for a longer pause than this is left alone."""
+
+    allow_private_addresses: bool = False
+    """Whether private, loopback, link-local and other addresses that are not public may be asked."""
+
+    ports: tuple[int, ...] = (80, 443, 8000, 8008, 8080, 8443)
+    """Ports that may be asked; an address named by `connect_to` is exempt."""
+
+    proxy: str = ""
+    """http://HOST:PORT of a proxy; empty: what HTTP_PROXY and HTTPS_PROXY say, if anything."""
 
     retries: int = Field(2, ge=0, le=10)
     """How often a link is tried again after trouble that may pass (no connection, time-out, 429, 5xx)."""
@@ -121,6 +145,9 @@ class StoreSettings(Section):
 
     url: str = ""
     """SQLAlchemy URL of the database; empty: `tres.db` in the data directory."""
+
+    content: Literal["none", "text", "warc"] = "none"
+    """What is kept of pages beside their figures: nothing, their text, or whole exchanges in WARC files."""
 
 
 class ServeSettings(Section):

@@ -185,6 +185,11 @@ class Crawl:
             self.stop_detail = "; ".join(self._seed_troubles)
         if reason:
             await self._end(reason)
+        if reason is StopReason.FAILED:
+            # Pages that could not be saved must not be told as had.
+            with suppress(StoreError):
+                saved = await crawls.summary(self._database, await crawls.get(self._database, self.id))
+                return replace(saved, stop_reason=reason)
         return self.summary()
 
     def pause(self) -> None:
@@ -232,8 +237,10 @@ class Crawl:
     async def _something_happens(self) -> None:
         """Wait for a step to end, a host to have rested, or a command."""
         until = max(0.0, self._resting[0][0] - time.monotonic()) if self._resting else None
+        # Not wait_for: in Python 3.11 it can swallow the cancellation by which a failed step ends the others.
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), until)
+            async with asyncio.timeout(until):
+                await self._wake.wait()
         self._wake.clear()
 
     async def _end(self, reason: StopReason) -> None:

@@ -6,6 +6,7 @@ TresError
   FetchError  url, retry    the web said no                recorded on the page, the crawl goes on
     Postponed               the host must rest first       the link goes back as it is
     Disallowed              robots.txt refuses this URL
+    Blocked                 an address or port that is not asked
     Unreachable             no connection, or it broke
     TimedOut                the host took too long
     BadStatus               an error status
@@ -52,6 +53,10 @@ class Disallowed(FetchError):
     def __init__(self, url: str, reason: str, retry: bool = False) -> None:
         super().__init__(url, reason)
         self.retry = retry
+
+
+class Blocked(FetchError):
+    """The address guard forbids the host's address or port."""
 
 
 class Unreachable(FetchError):

@@ -56,6 +56,7 @@ class Fetched:
     location: str | None
     """Where a redirect points, resolved; None for any other answer."""
     seconds: float
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,15 @@ class RobotsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Outlink:
-    """A link as it stands on a page: canonical URL and the words a reader clicks on."""
+    """A link as it stands on a page: canonical URL, the words a reader clicks on, and where it stands."""
 
     url: str
     anchor: str
+    """Words of the link; of an image link its title or alt text."""
+    context: str = ""
+    """Words around the link."""
+    navigation: bool = False
+    """Whether it stands in navigation, header or footer and not in the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,16 @@ class Document:
     title: str
     description: str
     text: str
+    """The main text, without navigation, footers and banners."""
     outlinks: tuple[Outlink, ...]
+    boilerplate: str = ""
+    """The visible words that are not main text."""
+    headings: tuple[str, ...] = ()
+    language: str = ""
+    canonical: str | None = None
+    """The address the page names as its proper one."""
+    noindex: bool = False
+    nofollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

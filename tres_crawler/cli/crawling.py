@@ -88,6 +88,8 @@ def resume(
 
     async def go_on(database: Database) -> Crawl:
         record = await crawls.get(database, crawl_id)
+        if record.stop_reason is StopReason.NO_SEED:
+            raise ControlError(f"Crawl {crawl_id} never got past its seeds. Mend the topic and start a new one.")
         if record.state is CrawlState.FINISHED and pages is None:
             raise ControlError(
                 f"Crawl {crawl_id} is finished ({record.stop_reason}). Raise its budget with --pages to go on."

@@ -69,5 +69,5 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise ConfigError(
-            f"Cannot listen on {host}:{port}: {error.strerror}. Give another --port, or stop what uses it."
+            f"Cannot listen on {host}:{port}: {error.strerror}. Give another --port or --host, or stop what uses it."
         ) from error

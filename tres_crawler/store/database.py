@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple
@@ -14,8 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from tres_crawler.errors import StoreError
 from tres_crawler.store import migrate, sqlite
-
-logger = logging.getLogger(__name__)
 
 AnySelect = Select[*tuple[Any, ...]]
 AnyRow = Row[*tuple[Any, ...]]
@@ -69,7 +66,11 @@ class Database:
             await self._engine.dispose()
 
     def queue(self, changes: Sequence[Change]) -> asyncio.Future[None]:
-        """Hand over one whole step; the future is done when it is committed. Order is kept."""
+        """Hand over one whole step; the future is done when it is committed.
+
+        Steps are committed in order. Within a batch inserts go first and each statement keeps the order of its rows,
+        so two different updates of one row belong into different steps that wait for each other.
+        """
         committed = asyncio.get_running_loop().create_future()
         if self._refusal:
             committed.set_exception(self._refusal)
@@ -93,6 +94,8 @@ class Database:
     async def insert(self, statement: Insert) -> int:
         """Insert one row and return the key the database gave it."""
         assert self._engine is not None
+        if self._refusal:
+            raise self._refusal
         try:
             async with self._engine.begin() as connection:
                 result = await connection.execute(statement)
@@ -123,7 +126,6 @@ class Database:
             # Whatever it was, later steps may build on this one: nothing more is written.
             self._refusal = cannot_write(error)
             self._refusal.__cause__ = error
-            logger.error("%s", self._refusal)
             for write in batch:
                 _fail(write.committed, self._refusal)
             while not self._queue.empty():

@@ -57,10 +57,13 @@ def parse_url(text: str) -> URL:
     """A database URL as a person writes it."""
     try:
         url = make_url(text)
-        url.get_dialect()
-    except (ArgumentError, NoSuchModuleError) as error:
+        for driver in (url, sync_url(url)):
+            driver.get_dialect().import_dbapi()
+        if not url.get_dialect().is_async:
+            raise ArgumentError("not an asynchronous driver")
+    except (ArgumentError, NoSuchModuleError, ImportError) as error:
         raise ConfigError(
-            f'"store.url" is {text!r}, which is no database URL. Write sqlite+aiosqlite:////path or leave it out.'
+            f'"store.url" is {text!r}, which cannot be used ({error}). Write sqlite+aiosqlite:////path or leave it out.'
         ) from error
     return url
 
