@@ -7,14 +7,18 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/tres
 ENV PATH=/opt/tres/bin:$PATH
 WORKDIR /src
-# The slowest layer first: it changes only with the lock file.
+# The slowest layers first: they change only with the lock file and the list of dependencies.
 COPY requirements.lock ./
-RUN pip install -c requirements.lock ${TORCH_INDEX_URL:+--index-url "$TORCH_INDEX_URL"} torch==2.13.0
+RUN pip install --no-deps -c requirements.lock ${TORCH_INDEX_URL:+--index-url "$TORCH_INDEX_URL"} torch==2.13.0
 COPY pyproject.toml README.md LICENSE ./
+RUN mkdir tres_crawler migrations models \
+    && echo '__version__ = "0"' > tres_crawler/__init__.py \
+    && pip install -c requirements.lock . \
+    && pip uninstall --yes tres-crawler
 COPY tres_crawler ./tres_crawler
 COPY migrations ./migrations
 COPY models ./models
-RUN pip install -c requirements.lock .
+RUN pip install --no-deps -c requirements.lock .
 
 FROM python:3.11-slim
 RUN useradd --create-home --uid 10001 tres && mkdir -p /data /topics && chown tres:tres /data /topics

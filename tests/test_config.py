@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 from pathlib import Path
 from typing import get_args
@@ -13,8 +14,9 @@ from hypothesis import settings as checked
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tres_crawler.config import POLICIES, CrawlSettings, FetchSettings, Settings, SiteCap, parse_site_cap
+from tres_crawler.config import CrawlSettings, FetchSettings, Settings, SiteCap, parse_site_cap
 from tres_crawler.errors import ConfigError
+from tres_crawler.frontier.frontier import create_frontier
 
 
 @pytest.fixture(autouse=True)
@@ -69,8 +71,9 @@ def test_settings_cannot_be_changed_in_place() -> None:
         loaded.fetch = FetchSettings()  # type: ignore[misc]
 
 
-def test_the_policies_that_are_listed_are_those_that_are_allowed() -> None:
-    assert get_args(CrawlSettings.model_fields["policy"].annotation) == POLICIES
+@pytest.mark.parametrize("policy", get_args(CrawlSettings.model_fields["policy"].annotation))
+def test_every_policy_that_is_allowed_has_a_frontier(policy: str) -> None:
+    assert len(create_frontier(policy, random.Random(1))) == 0
 
 
 # ---- what is refused ----

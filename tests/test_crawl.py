@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
 from tests.conftest import MakeCrawl
 from tests.site import SmallSite
-from tres_crawler.crawl import Crawl
+from tres_crawler.config import FetchSettings
+from tres_crawler.crawl import Crawl, Manners
 from tres_crawler.errors import ControlError
 from tres_crawler.records import CrawlState, StopReason
-from tres_crawler.store import crawls, pages
+from tres_crawler.store import crawls, links, pages
 from tres_crawler.store.database import Database
 from tres_crawler.urls import site_of
 
@@ -96,7 +98,7 @@ async def test_a_host_is_asked_one_request_at_a_time_with_a_pause_between(
         site.page(f"a.test/{page}")
     await (await make_crawl(site.topic("a.test/"), {"slots": 8, "delay_seconds": 0.05})).run()
     assert site.most_under_way["a.test"] == 1
-    gaps = [later.arrived - earlier.finished for earlier, later in zip(site.asked, site.asked[1:], strict=False)]
+    gaps = [later.arrived - earlier.finished for earlier, later in pairwise(site.asked)]
     assert len(gaps) == 6
     assert min(gaps) >= 0.05
 
@@ -268,5 +270,167 @@ async def test_a_spent_budget_can_be_raised(site: SmallSite, make_crawl: MakeCra
     wide_web(site)
     crawl = await make_crawl(site.topic("a.test/"), max_pages=10)
     await crawl.run()
-    more = await (await Crawl.load(database, crawl.id, max_pages=25)).run()
+    more = await (await Crawl.load(database, crawl.id, {"max_pages": 25})).run()
     assert (more.pages, len(set(site.paths()))) == (25, 25)
+    again = await Crawl.load(database, crawl.id)
+    assert again.settings.max_pages == 25, "the new budget is kept"
+
+
+async def test_a_capped_crawl_ends_also_when_hosts_have_to_rest(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/", links=["a.test/1", "b.test/1", "b.test/2"])
+    site.page("b.test/1")
+    crawl = await make_crawl(site.topic("a.test/"), {"delay_seconds": 0.05}, max_per_site="1")
+    async with asyncio.timeout(5):
+        summary = await crawl.run()
+    assert (summary.pages, summary.stop_reason) == (2, StopReason.SITES_CAPPED)
+
+
+@pytest.mark.parametrize("delay_seconds", [0.0, 0.05])
+async def test_a_seed_that_redirects_to_a_host_never_asked_before_is_fetched(
+    site: SmallSite, make_crawl: MakeCrawl, delay_seconds: float
+) -> None:
+    site.redirect("a.test/", "www.b.test/")
+    site.page("www.b.test/", links=["c.test/"])
+    site.page("c.test/")
+    summary = await (await make_crawl(site.topic("a.test/"), {"delay_seconds": delay_seconds})).run()
+    assert (summary.pages, summary.relevant_pages) == (2, 2)
+    assert Counter(site.paths()) == {"a.test/": 1, "www.b.test/": 1, "c.test/": 1}
+
+
+async def test_trouble_behind_a_redirect_is_retried_there(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/", links=["a.test/go"])
+    site.redirect("a.test/go", "b.test/1")
+    site.page("b.test/1")
+    site.error("b.test/1", 503, times=1)
+    summary = await (await make_crawl(site.topic("a.test/"))).run()
+    assert (summary.pages, summary.failed) == (2, 0)
+    assert site.paths("a.test") == ["a.test/", "a.test/go"]
+    assert site.paths("b.test") == ["b.test/1"] * 2
+
+
+@pytest.mark.parametrize("delay_seconds", [0.0, 0.02])
+async def test_a_redirect_without_end_is_a_failed_page_and_holds_no_host(
+    site: SmallSite, make_crawl: MakeCrawl, delay_seconds: float
+) -> None:
+    site.page("a.test/", links=["b.test/0", "b.test/other"])
+    for hop in range(50):
+        site.redirect(f"b.test/{hop}", f"b.test/{hop + 1}")
+    site.page("b.test/other")
+    async with asyncio.timeout(10):
+        summary = await (await make_crawl(site.topic("a.test/"), {"delay_seconds": delay_seconds})).run()
+    assert (summary.pages, summary.failed, summary.waiting) == (3, 1, 0)
+    assert summary.stop_reason == StopReason.FRONTIER_EMPTY
+    assert len([place for place in site.paths() if place != "b.test/other"]) == 7, "five redirects are followed"
+
+
+async def test_a_near_copy_and_a_page_that_names_a_fetched_original_earn_nothing(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    text = " ".join(f"The coach of team {n} was pleased with the tennis match on court {n}." for n in range(40))
+    site.page("a.test/", links=["b.test/1", "c.test/1", "d.test/print"])
+    site.page("b.test/1", text=text)
+    site.page("c.test/1", text=text.replace("team 7 ", "team seven "), links=["e.test/1"])
+    site.page("d.test/print", text="Another text on tennis entirely.")
+    site.answers["d.test/print"][0].body += '<link rel="canonical" href="http://b.test/1">'
+    crawl = await make_crawl(site.topic("a.test/"), {"slots": 1}, policy="breadth-first")
+    summary = await crawl.run()
+    rows = {str(row["url"]): row for row in await exported(database, crawl)}
+    assert summary.duplicates == 2
+    assert rows["http://c.test/1"]["reason"] == "near copy"
+    assert rows["http://d.test/print"]["reason"] == "names a fetched page as its original"
+    assert "e.test/1" not in site.paths(), "the links of a copy are not placed"
+
+
+async def test_owners_wishes_for_a_page_are_honoured(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    site.page("a.test/", links=["b.test/1", "c.test/1"])
+    site.page("b.test/1", links=["b.test/2"])
+    site.answers["b.test/1"][0].headers["X-Robots-Tag"] = "noindex"
+    site.page("b.test/2")
+    site.page("c.test/1", links=["c.test/2"])
+    site.answers["c.test/1"][0].body += '<meta name="tres_crawler" content="nofollow">'
+    crawl = await make_crawl(site.topic("a.test/"))
+    summary = await crawl.run()
+    rows = {str(row["url"]): row for row in await exported(database, crawl)}
+    assert (rows["http://b.test/1"]["outcome"], rows["http://b.test/1"]["title"]) == ("noindex", "")
+    assert "http://b.test/2" in rows, "noindex is not nofollow"
+    assert "http://c.test/2" not in rows
+    assert (summary.pages, summary.relevant_pages) == (4, 3)
+
+
+async def test_a_calendar_without_end_is_left(site: SmallSite, make_crawl: MakeCrawl, database: Database) -> None:
+    site.page("a.test/", links=["b.test/calendar/1"])
+    for month in range(1, 200):
+        site.page(f"b.test/calendar/{month}", text="No events this month.", links=[f"b.test/calendar/{month + 1}"])
+    crawl = await make_crawl(site.topic("a.test/"), max_per_site="none", max_depth=500)
+    summary = await crawl.run()
+    assert summary.stop_reason == StopReason.FRONTIER_EMPTY
+    assert summary.pages < 30
+
+
+async def test_retry_after_is_obeyed(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/")
+    site.error("a.test/", 429, times=1)
+    site.answers["a.test/"][0].headers["Retry-After"] = "1"
+    summary = await (await make_crawl(site.topic("a.test/"))).run()
+    first, second = (one for one in site.asked if one.path == "/")
+    assert second.arrived - first.finished >= 1.0
+    assert (summary.pages, summary.failed) == (1, 0)
+
+
+async def test_a_host_that_asks_for_too_long_a_pause_is_left_alone(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    site.robots("b.test", "User-agent: *\nCrawl-delay: 1000")
+    site.page("a.test/", links=["b.test/1"])
+    site.page("b.test/1")
+    crawl = await make_crawl(site.topic("a.test/"))
+    summary = await crawl.run()
+    assert (summary.pages, site.paths("b.test")) == (1, [])
+    assert await links.refusals(database, crawl.id) == {"robots.txt asks for a pause above 60 s": 1}
+
+
+async def test_a_crawl_delay_counts_also_after_a_restart(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    site.robots("a.test", "User-agent: *\nCrawl-delay: 0.3")
+    site.page("a.test/", links=[f"a.test/{n}" for n in range(4)])
+    for n in range(4):
+        site.page(f"a.test/{n}")
+    crawl = await make_crawl(site.topic("a.test/"), max_pages=2)
+    await crawl.run()
+    asked = len(site.asked)
+    await (await Crawl.load(database, crawl.id, {"max_pages": 4})).run()
+    later = site.asked[asked:]
+    assert later[1].arrived - later[0].finished >= 0.3
+
+
+async def test_a_host_in_trouble_too_often_is_given_up_with_all_that_waits_for_it(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    site.page("a.test/", links=[f"b.test/{n}" for n in range(20)])
+    for n in range(20):
+        site.error(f"b.test/{n}", 500)
+    crawl = await make_crawl(site.topic("a.test/"))
+    summary = await crawl.run()
+    assert summary.stop_reason == StopReason.FRONTIER_EMPTY
+    assert summary.failed < 6
+    assert await crawls.given_up(database, crawl.id) == {"b.test": "status 500"}
+    assert sum((await links.refusals(database, crawl.id)).values()) == 20 - summary.failed
+
+
+async def test_two_crawls_that_share_their_manners_never_ask_a_host_twice_as_hard(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    site.page("a.test/", links=[f"a.test/{n}" for n in range(6)])
+    for n in range(6):
+        site.page(f"a.test/{n}")
+    made = [await make_crawl(site.topic("a.test/"), {"delay_seconds": 0.05}) for _ in range(2)]
+    manners = await Manners.of(database, FetchSettings(delay_seconds=0.05))
+    both = [await Crawl.load(database, crawl.id, manners=manners) for crawl in made]
+    await asyncio.gather(*(crawl.run() for crawl in both))
+    assert Counter(site.paths()) == dict.fromkeys(site.answers, 2)
+    assert site.most_under_way["a.test"] == 1
+    gaps = [later.arrived - earlier.finished for earlier, later in pairwise(site.asked)]
+    assert min(gaps) >= 0.05

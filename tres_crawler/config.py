@@ -16,7 +16,6 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from tres_crawler.errors import ConfigError
 
 ENV_PREFIX = "TRES_"
-POLICIES = ("breadth-first", "random")
 
 
 class SiteCap(NamedTuple):
@@ -136,7 +135,7 @@ class CrawlSettings(Section):
     policy: Literal["breadth-first", "random"] = "random"
     """Which waiting link is fetched next."""
 
-    seed: int | None = None
+    seed: int | None = Field(None, ge=0, lt=2**63)
     """Seed of all random draws; None: a new one each crawl. At one slot it makes a crawl repeatable."""
 
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 import logging
 import random
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tres_crawler.classify.prior import KeywordJudge
 from tres_crawler.config import CrawlSettings, FetchSettings, Settings, overlaid, parse_site_cap
-from tres_crawler.errors import BadStatus, ControlError, Disallowed, FetchError, Postponed, StoreError
-from tres_crawler.fetch.robots import KEPT_SECONDS
+from tres_crawler.errors import BadStatus, Blocked, ControlError, Disallowed, FetchError, Postponed, StoreError
+from tres_crawler.fetch.pace import Pace
+from tres_crawler.fetch.robots import KEPT_SECONDS, Robots
 from tres_crawler.fetch.visitor import Visitor
 from tres_crawler.frontier.frontier import create_frontier
 from tres_crawler.frontier.places import Places
-from tres_crawler.parse import parse
+from tres_crawler.parse import parse_page
 from tres_crawler.records import (
     CrawlState,
     Document,
@@ -34,27 +35,22 @@ from tres_crawler.records import (
     Summary,
     Topic,
 )
+from tres_crawler.seen import Fingerprints, SavedPage, Seen
 from tres_crawler.store import crawls, links, pages, robots
+from tres_crawler.store.content import Content, Nothing
 from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.pages import PageRecord
-from tres_crawler.text import fingerprint
+from tres_crawler.traps import Trap
+from tres_crawler.visits import Redirected, Visit, Visits
 
 logger = logging.getLogger(__name__)
 
-MAX_REDIRECTS = 5
 METRIC_EVERY_PAGES = 50
+GIVE_UP_TROUBLES = 8
+"""So many troubles in a row and a host is given up: what waits for it is refused."""
 STORED_SECTIONS = ("fetch", "crawl")
 """Settings that are kept with a crawl, so that a resumed one goes on as it began."""
-
-
-class Redirected(Exception):
-    """The page is elsewhere: at `target`, which becomes a link of its own, or at a URL already known (None)."""
-
-    def __init__(self, target: str | None, reason: str) -> None:
-        super().__init__(reason)
-        self.target = target
-        self.reason = reason
 
 
 @dataclass
@@ -78,13 +74,17 @@ class Tally:
             self.relevant_sites.add(site)
 
 
-@dataclass
-class Visit:
-    """A step under way: its link, and where redirects have led it; that host and its site are charged."""
+@dataclass(frozen=True)
+class Manners:
+    """What is known of hosts, whoever asks them: crawls of one process share it, so none is asked twice as hard."""
 
-    link: Link
-    url: str
-    host: int
+    pace: Pace
+    robots: Robots
+
+    @classmethod
+    async def of(cls, database: Database, settings: FetchSettings) -> Manners:
+        known = await robots.load(database, time.time() - KEPT_SECONDS)
+        return cls(Pace(settings.delay_seconds, time.monotonic), Robots(time.time, known))
 
 
 async def create(database: Database, topic: Topic, settings: Settings) -> int:
@@ -106,7 +106,8 @@ class Crawl:
         settings: CrawlSettings,
         fetch_settings: FetchSettings,
         database: Database,
-        known_robots: Iterable[RobotsAnswer],
+        manners: Manners,
+        content: Content,
     ) -> None:
         self.id = record.id
         self.record = record
@@ -121,47 +122,65 @@ class Crawl:
         self._rng = random.Random()
         self._frontier = create_frontier(record.policy, self._rng)
         self._places = Places(parse_site_cap(settings.max_per_site), self._frontier)
-        self._visitor = Visitor(fetch_settings, known_robots, self._keep_robots)
+        self._visitor = Visitor(fetch_settings, manners.pace, manners.robots, self._keep_robots)
         self._judge = KeywordJudge(record.topic.keywords)
-        self._seen: set[int] = set()
-        self._texts: dict[int, int | None] = {}
+        self._content = content
+        self._seen = Seen()
         self._last_link = 0
         self._uncommitted: dict[int, Link] = {}
         self._tally = Tally()
         self._in_flight = 0
-        self._resting: list[tuple[float, int]] = []
-        """(time, host) heap: held hosts, and when their pause is over."""
         self._seed_troubles: list[str] = []
         self._suspended = False
         self._wake = asyncio.Event()
+        self._visits = Visits(self._visitor, self._frontier, self._places, self._seen, self._wake.set)
         self._started = time.monotonic()
         self._seconds_before = record.seconds
 
     # ---- load ----
 
     @classmethod
-    async def load(cls, database: Database, crawl: int, max_pages: int | None = None) -> Crawl:
-        """A crawl as it was last saved, or with its seeds placed when it has not begun."""
+    async def load(
+        cls,
+        database: Database,
+        crawl: int,
+        changed: Mapping[str, Any] | None = None,
+        content: Content | None = None,
+        manners: Manners | None = None,
+    ) -> Crawl:
+        """A crawl as it was last saved, or with its seeds placed when it has not begun.
+
+        `changed` are crawl settings that take the place of those it was started with, for good.
+        """
         record = await crawls.get(database, crawl)
-        settings = overlaid(CrawlSettings(**record.settings["crawl"]), "crawl", {"max_pages": max_pages})
-        known_robots = await robots.load(database, time.time() - KEPT_SECONDS)
-        self = cls(record, settings, FetchSettings(**record.settings["fetch"]), database, known_robots)
+        settings = overlaid(CrawlSettings(**record.settings["crawl"]), "crawl", changed or {})
+        fetch_settings = FetchSettings(**record.settings["fetch"])
+        manners = manners or await Manners.of(database, fetch_settings)
+        self = cls(record, settings, fetch_settings, database, manners, content or Nothing())
         await self._restore()
-        if not self._last_link:
+        begun = [crawls.settings_change(crawl, {**record.settings, "crawl": settings.model_dump()})]
+        if self._last_link:
+            await database.write(*begun)
+        else:
             seeds = self._describe((Outlink(url, "") for url in record.topic.seeds), source=None, depth=0)
-            await self._save(seeds, [crawls.event(self.id, "started", topic=record.topic.name)])
+            await self._save(seeds, [*begun, crawls.event(self.id, "started", topic=record.topic.name)])
         return self
 
     async def _restore(self) -> None:
         database = self._database
         self._places.restore(await links.known_sites(database, self.id), await links.known_hosts(database, self.id))
-        for row in await pages.outcomes(database, self.id):
+        saved = await pages.outcomes(database, self.id)
+        for row in saved:
             self._tally.add(row.site, Outcome(row.outcome), row.relevant)
             self._places.charge(row.site)
-            if row.text_key is not None:
-                self._texts.setdefault(row.text_key, row.number)
         self._places.tighten(self._tally.pages / self.settings.max_pages)
-        self._seen = await links.seen(database, self.id)
+        self._seen.restore(
+            await links.placed(database, self.id),
+            (
+                SavedPage(row.number, row.url, Outcome(row.outcome), row.relevant, row.text_key, row.simhash)
+                for row in saved
+            ),
+        )
         self._last_link = await links.last_number(database, self.id)
         self._frontier.place(await links.waiting(database, self.id))
         self._rng.seed(f"{self.record.random_seed}/{self._tally.pages}")
@@ -175,7 +194,10 @@ class Crawl:
         try:
             await self._database.write(crawls.state_change(self.id, self.state))
             async with self._visitor, asyncio.TaskGroup() as steps:
-                while not self._suspended and (reason := self._over()) is None:
+                while not self._suspended:
+                    self._visits.release_rested()
+                    if reason := self._over():
+                        break
                     for offer in self.choose():
                         steps.create_task(self.step(offer))
                     await self._something_happens()
@@ -183,6 +205,7 @@ class Crawl:
             reason, self.stop_detail = StopReason.FAILED, str(group.exceptions[0])
         if reason is StopReason.NO_SEED:
             self.stop_detail = "; ".join(self._seed_troubles)
+        self._content.close()
         if reason:
             await self._end(reason)
         if reason is StopReason.FAILED:
@@ -230,13 +253,14 @@ class Crawl:
         if not len(self._frontier):
             no_seed = self._seed_troubles and self._tally.pages == self._tally.failed
             return StopReason.NO_SEED if no_seed else StopReason.FRONTIER_EMPTY
-        if not self._resting and not self._frontier.offer():
+        if self._visits.next_due is None and not self._frontier.can_offer:
             return StopReason.SITES_CAPPED
         return None
 
     async def _something_happens(self) -> None:
         """Wait for a step to end, a host to have rested, or a command."""
-        until = max(0.0, self._resting[0][0] - time.monotonic()) if self._resting else None
+        due = self._visits.next_due
+        until = None if due is None else max(0.0, due - time.monotonic())
         # Not wait_for: in Python 3.11 it can swallow the cancellation by which a failed step ends the others.
         with suppress(TimeoutError):
             async with asyncio.timeout(until):
@@ -261,7 +285,6 @@ class Crawl:
 
     def choose(self) -> Iterator[Offer]:
         """Fill the free slots; a link taken has its host, its site's cap and its place in the budget reserved."""
-        self._release_rested()
         while (
             self.state is CrawlState.RUNNING
             and self._in_flight < self.slots
@@ -269,20 +292,20 @@ class Crawl:
             and (offers := self._frontier.offer())
         ):
             offer = offers[0]
-            self._frontier.take(offer)
-            self._seize(offer.host)
-            self._in_flight += 1
-            yield offer
+            if self._visits.seize(offer.host):
+                self._frontier.take(offer)
+                self._in_flight += 1
+                yield offer
 
     async def step(self, offer: Offer) -> None:
         """One link's journey: fetch, parse, judge, describe, place, save. Its slot is free once that is committed."""
         link = self._uncommitted.get(offer.link) or await links.read(self._database, self.id, offer.link)
-        visit = Visit(link, link.url, link.host)
+        visit = Visit.of(link)
         self.latest_url = link.url
         try:
-            fetched = await self._fetch(visit)
+            fetched = await self._visits.fetch(visit)
         except Postponed:
-            self._places.refund(self._places.site(visit.host))
+            self._visits.give_back(visit)
             self._frontier.place([offer])
         except Redirected as elsewhere:
             await self._follow_later(visit, elsewhere)
@@ -293,94 +316,68 @@ class Crawl:
         self._in_flight -= 1
         self._wake.set()
 
-    async def _fetch(self, visit: Visit) -> Fetched:
-        """The page behind a link; a redirect is followed while its host is ready and its site below the cap."""
-        for _ in range(MAX_REDIRECTS + 1):
-            try:
-                fetched = await self._visitor.get(visit.url)
-            finally:
-                self._let_rest(visit.host)
-            if fetched.location is None:
-                return fetched
-            self._move(visit, fetched.location)
-        raise FetchError(visit.url, f"more than {MAX_REDIRECTS} redirects")
-
-    def _move(self, visit: Visit, target: str) -> None:
-        """Take a visit to where it was sent, or say that the target must wait like any other link."""
-        if fingerprint(target) in self._seen:
-            raise Redirected(None, f"redirects to {target}, which is known")
-        host = self._places.host(target)
-        here, there = self._places.site(visit.host), self._places.site(host)
-        if not self._visitor.is_free(self._places.names[host]) or (here != there and self._places.is_full(there)):
-            raise Redirected(target, f"redirects to {target}")
-        self._seen.add(fingerprint(target))
-        self._places.refund(here)
-        self._seize(host)
-        visit.url, visit.host = target, host
-
     async def _keep(self, visit: Visit, fetched: Fetched) -> None:
         """Parse and judge what was fetched, and save it."""
-        document = parse(fetched)
+        document = await parse_page(fetched)
         page = self._page(
-            visit,
-            status=fetched.status,
-            seconds=fetched.seconds,
-            bytes=len(fetched.body),
-            title=document.title,
+            visit, status=fetched.status, seconds=fetched.seconds, bytes=len(fetched.body), title=document.title
         )
+        if document.noindex:
+            await self._save_page(replace(page, outcome=Outcome.NOINDEX, title=""), document)
+            return
         if not document.text:
             await self._save_page(replace(page, outcome=Outcome.EMPTY), document)
             return
-        text_key = fingerprint(document.text)
-        if text_key in self._texts:
-            original = self._texts[text_key]
-            await self._save_page(replace(page, outcome=Outcome.DUPLICATE, text_key=text_key, duplicate_of=original))
+        prints = Fingerprints.of(document.text)
+        copy = self._seen.copy_of(document, prints)
+        page = replace(page, text_key=prints.exact, simhash=prints.near)
+        if copy:
+            await self._save_page(
+                replace(page, outcome=Outcome.DUPLICATE, duplicate_of=copy.original, reason=copy.reason)
+            )
             return
-        self._texts[text_key] = None  # known from here on; its page number follows
         judgement = await self._judge.judge(document)
-        page = replace(page, text_key=text_key, judgement=judgement, reward=float(judgement.relevant))
-        await self._save_page(page, document)
+        page = replace(page, judgement=judgement, reward=float(judgement.relevant))
+        await self._save_page(page, document, fetched)
 
     async def _fail(self, visit: Visit, offer: Offer, trouble: FetchError) -> None:
         """Write trouble down as what became of the link: to be tried again, refused, or a failed page."""
         link = visit.link
         logger.info("link %d: %s", link.number, trouble)
         if trouble.retry and link.attempts < self.retries:
-            self._places.refund(self._places.site(visit.host))
+            self._visits.give_back(visit)
             await self._save([], [links.count_attempt(self.id, link, trouble.reason)])
             self._frontier.place([offer])
             return
         if link.source is None:
             self._seed_troubles.append(str(trouble))
-        if isinstance(trouble, Disallowed):
-            self._places.refund(self._places.site(visit.host))
-            await self._save([], [links.end_link(self.id, link.number, LinkState.REFUSED, trouble.reason)])
+        given_up = self._given_up(visit.host, trouble)
+        if isinstance(trouble, Disallowed | Blocked):
+            self._visits.give_back(visit)
+            ended = links.end_link(self.id, link.number, LinkState.REFUSED, trouble.reason)
+            await self._save([], [ended, *given_up])
             return
         status = trouble.status if isinstance(trouble, BadStatus) else None
-        await self._save_page(self._page(visit, outcome=Outcome.FAILED, reason=trouble.reason, status=status))
+        page = self._page(visit, outcome=Outcome.FAILED, reason=trouble.reason, status=status)
+        await self._save_page(page, others=given_up)
+
+    def _given_up(self, host: int, trouble: FetchError) -> list[Change]:
+        """Refuse all that waits for a host that has been in trouble too often in a row."""
+        name = self._places.names[host]
+        if self._visitor.troubles(name) < GIVE_UP_TROUBLES or not self._frontier.drop(host):
+            return []
+        logger.warning("host %s is given up: %s", name, trouble.reason)
+        return [
+            links.refuse_host(self.id, host, "host given up"),
+            crawls.event(self.id, "host given up", host=name, reason=trouble.reason),
+        ]
 
     async def _follow_later(self, visit: Visit, elsewhere: Redirected) -> None:
-        self._places.refund(self._places.site(visit.host))
+        self._visits.give_back(visit)
         link = visit.link
         found = [Outlink(elsewhere.target, link.anchor)] if elsewhere.target else []
-        placed = self._describe(found, link.source, link.depth)
+        placed = [replace(new, hops=elsewhere.hops) for new in self._describe(found, link.source, link.depth)]
         await self._save(placed, [links.end_link(self.id, link.number, LinkState.REDIRECTED, elsewhere.reason)])
-
-    # ---- hosts ----
-
-    def _seize(self, host: int) -> None:
-        self._visitor.reserve(self._places.names[host])
-        self._frontier.hold(host)
-        self._places.charge(self._places.site(host))
-
-    def _let_rest(self, host: int) -> None:
-        heapq.heappush(self._resting, (self._visitor.free_at(self._places.names[host]), host))
-        self._wake.set()
-
-    def _release_rested(self) -> None:
-        now = time.monotonic()
-        while self._resting and self._resting[0][0] <= now:
-            self._frontier.release(heapq.heappop(self._resting)[1])
 
     async def _keep_robots(self, answer: RobotsAnswer) -> None:
         await self._database.write(robots.new_answer(answer))
@@ -391,9 +388,7 @@ class Crawl:
         """The outlinks that were never seen before, as numbered links."""
         placed = []
         for outlink in outlinks:
-            key = fingerprint(outlink.url)
-            if key not in self._seen:
-                self._seen.add(key)
+            if self._seen.add(outlink.url):
                 self._last_link += 1
                 host = self._places.host(outlink.url)
                 placed.append(Link(self._last_link, outlink.url, host, source, depth, outlink.anchor))
@@ -411,40 +406,48 @@ class Crawl:
         )
         return replace(base, **known)  # type: ignore[arg-type]  # checked by the fields of PageRecord
 
-    async def _save_page(self, page: PageRecord, document: Document | None = None) -> None:
+    async def _save_page(
+        self,
+        page: PageRecord,
+        document: Document | None = None,
+        fetched: Fetched | None = None,
+        others: Sequence[Change] = (),
+    ) -> None:
         """Number the page, place its outlinks, and commit it all as one."""
         self._tally.add(page.site, page.outcome, page.reward > 0)
         page = replace(page, number=self._tally.pages)
-        if page.text_key is not None and page.outcome is not Outcome.DUPLICATE:
-            self._texts[page.text_key] = page.number
+        self._seen.remember(
+            SavedPage(page.number, page.url, page.outcome, page.reward > 0, page.text_key, page.simhash)
+        )
         self._places.tighten(page.number / self.settings.max_pages)
         depth = page.link.depth + 1
-        outlinks = document.outlinks if document and depth <= self.settings.max_depth else ()
+        outlinks = _to_follow(document) if document and depth <= self.settings.max_depth else ()
         placed = self._describe(outlinks, page.number, depth)
         changes = [
             *pages.new_page(self.id, replace(page, outlinks=len(outlinks))),
+            *(self._content.keep(page.number, fetched, document) if document and fetched else ()),
             links.end_link(self.id, page.link.number, LinkState.FETCHED),
             crawls.seconds_change(self.id, self.seconds),
+            *others,
         ]
         if page.number % METRIC_EVERY_PAGES == 0:
             changes.append(crawls.metric_point(self.summary()))
-        logger.info(
-            "step %d %s reward=%g leaf=%d %s",
-            page.number,
-            page.outcome,
-            page.reward,
-            page.link.leaf,
-            page.url,
-        )
+        logger.info("step %d %s reward=%g leaf=%d %s", page.number, page.outcome, page.reward, page.link.leaf, page.url)
         await self._save(placed, changes)
 
-    async def _save(self, placed: list[Link], changes: list[Change]) -> None:
+    async def _save(self, described: list[Link], changes: list[Change]) -> None:
         """Commit one whole step; the frontier learns of its links once their rows are queued."""
+        refused: dict[Trap, list[Link]] = {}
+        placed: list[Link] = []
+        for link in described:
+            trap = self._seen.refusal(link.url, link.depth)
+            (refused.setdefault(trap, []) if trap else placed).append(link)
         committed = self._database.queue(
             [
                 links.new_sites(self.id, self._places.unsaved_sites),
                 links.new_hosts(self.id, self._places.unsaved_hosts),
                 links.new_links(self.id, placed),
+                *(links.new_links(self.id, found, LinkState.REFUSED, trap) for trap, found in refused.items()),
                 *changes,
             ]
         )
@@ -480,3 +483,11 @@ class Crawl:
             seconds=self.seconds,
             stop_reason=self.stop_reason,
         )
+
+
+def _to_follow(document: Document) -> tuple[Outlink, ...]:
+    """A page's outlinks, the address it names as its proper one first."""
+    named = document.canonical
+    if not named or named == document.url or document.nofollow:
+        return document.outlinks
+    return (Outlink(named, document.title), *document.outlinks)

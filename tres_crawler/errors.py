@@ -12,7 +12,6 @@ TresError
     BadStatus               an error status
     TooLarge                more bytes than the limit
     NotText                 not a kind of document we read
-  ParseError  url           nothing usable in the body     recorded, goes on
   StoreError                closed, full or a newer schema stops the crawl
   ControlError              not possible in this state     a 409 for the caller
   NotFound                  no such crawl                  a 404 for the caller
@@ -86,15 +85,6 @@ class TooLarge(FetchError):
 
 class NotText(FetchError):
     """The document is of a type that is not read."""
-
-
-class ParseError(TresError):
-    """The body holds nothing that can be used."""
-
-    def __init__(self, url: str, reason: str) -> None:
-        super().__init__(f"{reason}: {url}")
-        self.url = url
-        self.reason = reason
 
 
 class StoreError(TresError):

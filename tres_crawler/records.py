@@ -34,6 +34,8 @@ class Link:
     anchor: str = ""
     leaf: int = 0
     attempts: int = 0
+    hops: int = 0
+    """Redirects that led to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,8 @@ class RobotsAnswer:
 
     @property
     def reached(self) -> bool:
-        """Whether the origin said anything that counts: a server error does not."""
-        return 200 <= self.status < 500
+        """Whether the origin said anything that counts: a server error and "too many requests" do not."""
+        return 200 <= self.status < 500 and self.status != 429
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,8 @@ class Outcome(StrEnum):
     JUDGED = "judged"
     DUPLICATE = "duplicate"
     EMPTY = "empty"
+    NOINDEX = "noindex"
+    """Its owner does not want it kept."""
     FAILED = "failed"
 
 
@@ -167,7 +171,7 @@ class StopReason(StrEnum):
 STOP_ADVICE: Mapping[StopReason, str] = {
     StopReason.BUDGET: "",
     StopReason.FRONTIER_EMPTY: "Every link found has been fetched; add seeds to reach more of the web.",
-    StopReason.SITES_CAPPED: "Raise --max-per-site, or add seeds on other sites.",
+    StopReason.SITES_CAPPED: "Go on with `tres resume --max-per-site …`, or add seeds on other sites.",
     StopReason.NO_SEED: "Check the seeds of the topic in a browser, and the network.",
     StopReason.STOPPED: "Go on with `tres resume`.",
     StopReason.FAILED: "Mend the cause named above, then go on with `tres resume`.",

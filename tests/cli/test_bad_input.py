@@ -249,7 +249,7 @@ def test_the_status_of_a_crawl_that_does_not_exist_is_refused(without_seed: Craw
 
 def test_a_finished_crawl_is_not_resumed(without_seed: Crawled) -> None:
     folder, _ = without_seed
-    assert "Crawl 1 is finished (no_seed)" in refused(folder, FAILURE, "resume", "1")
+    assert "Crawl 1 never got past its seeds" in refused(folder, FAILURE, "resume", "1")
 
 
 def test_a_budget_below_one_is_refused_also_when_resuming(without_seed: Crawled, tmp_path: Path) -> None:

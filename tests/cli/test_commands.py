@@ -45,6 +45,15 @@ def test_json_prints_the_summary_and_nothing_else(web: RunningWeb, tmp_path: Pat
     assert (summary["pages"], summary["stop_reason"]) == (60, "budget")
 
 
+def test_a_topic_may_have_any_name(web: RunningWeb, tmp_path: Path) -> None:
+    text = (web.topics / "sports.toml").read_text().replace('name = "sports"', 'name = "x [/y] z"')
+    (tmp_path / "odd.toml").write_text(text)
+    told = tres("crawl", "odd.toml", "--connect-to", web.address, "--pages", "5", cwd=tmp_path, **QUICK)
+    assert (told.returncode, "x [/y] z" in told.stdout) == (0, True)
+    assert "x [/y] z" in tres("crawls", cwd=tmp_path).stdout
+    assert "x [/y] z" in tres("status", "1", cwd=tmp_path).stdout
+
+
 def test_a_pipe_gets_plain_lines_and_a_closing_table(web: RunningWeb, tmp_path: Path) -> None:
     told = crawl(web, tmp_path, "--pages", "40")
     assert "\x1b" not in told.stdout

@@ -69,11 +69,12 @@ def test_the_longer_of_our_delay_and_the_hosts_own_counts(clock: Clock) -> None:
     assert pace.free_at("b.test") <= clock.now
 
 
-def test_the_pause_doubles_while_a_host_is_in_trouble_up_to_ten_minutes_and_is_short_again_after_an_answer(
+def test_the_pause_doubles_while_a_host_is_in_trouble_up_to_a_day_and_is_short_again_after_an_answer(
     clock: Clock,
 ) -> None:
     pace = Pace(1.0, clock)
-    assert [pause_after_trouble(pace, clock) for _ in range(9)] == [4, 8, 16, 32, 64, 128, 256, 512, 600]
+    assert [pause_after_trouble(pace, clock) for _ in range(9)] == [4, 8, 16, 32, 64, 128, 256, 512, 1024]
+    assert [pause_after_trouble(pace, clock) for _ in range(11)][-1] == 86_400
     pace.end("a.test")
     assert pace.free_at("a.test") == clock.now + 1
     assert pause_after_trouble(pace, clock) == 4
@@ -95,4 +96,29 @@ def test_trouble_never_makes_the_pause_shorter_than_the_host_asks_for(clock: Clo
 def test_a_host_may_be_in_trouble_any_number_of_times(clock: Clock, delay_seconds: float) -> None:
     pace = Pace(delay_seconds, clock)
     for _ in range(2000):
-        assert pause_after_trouble(pace, clock) <= 600
+        assert pause_after_trouble(pace, clock) <= 86_400
+
+
+def test_a_host_in_trouble_again_and_again_is_in_quarantine_with_its_reason_until_it_answers(clock: Clock) -> None:
+    pace = Pace(1.0, clock)
+    for _ in range(4):
+        pace.end_badly("a.test", reason="status 500")
+    assert pace.quarantined() == []
+    pace.end_badly("a.test", reason="no connection")
+    (found,) = pace.quarantined()
+    assert (found.host, found.troubles, found.reason) == ("a.test", 5, "no connection")
+    clock.now = found.until
+    assert pace.quarantined() == [], "it may be tried again"
+    pace.end("a.test")
+    pace.end_badly("a.test", reason="status 500")
+    assert pace.quarantined() == []
+
+
+def test_a_slow_host_rests_longer_and_a_quick_one_is_asked_at_the_usual_pace_again(clock: Clock) -> None:
+    pace = Pace(1.0, clock)
+    for _ in range(20):
+        pace.end("a.test", seconds=4.0)
+    assert 7.5 < pace.free_at("a.test") - clock.now < 8.5
+    for _ in range(20):
+        pace.end("a.test", seconds=0.1)
+    assert pace.free_at("a.test") - clock.now == 1.0

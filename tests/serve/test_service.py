@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -93,8 +94,36 @@ def test_a_crawl_is_started_watched_paused_and_stopped_over_rest(tmp_path: Path)
         assert service.call("GET", "/api/v1/crawls/7")[0] == 404
 
 
+def test_a_crawl_resumed_twice_at_once_runs_once(tmp_path: Path) -> None:
+    with (
+        running_simweb(tmp_path, "--sites", "200", "--pages", "4000") as web,
+        running_service(tmp_path, web) as service,
+    ):
+        for _ in range(2):
+            service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 400}})
+        service.call("POST", "/api/v1/crawls/1/stop")
+        with ThreadPoolExecutor(8) as callers:
+            answers = list(callers.map(lambda _: service.call("POST", "/api/v1/crawls/1/resume")[0], range(8)))
+        assert sorted(answers) == [200] + [409] * 7
+        for crawl in (1, 2):
+            assert service.wait_for(crawl, lambda now: now["state"] == "finished")["pages"] == 400
+
+
+def test_odd_numbers_are_refused(tmp_path: Path) -> None:
+    with (
+        running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web,
+        running_service(tmp_path, web) as service,
+    ):
+        assert service.call("GET", f"/api/v1/crawls/{10**20}")[0] == 422
+        seeded = {"topic": topic(web), "crawl": {"seed": 10**20}}
+        assert service.call("POST", "/api/v1/crawls", seeded)[0] == 422
+
+
 def test_bad_bodies_are_explained(tmp_path: Path) -> None:
-    with running_simweb(tmp_path, "--sites", "20", "--pages", "40") as web, running_service(tmp_path, web) as service:
+    with (
+        running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web,
+        running_service(tmp_path, web) as service,
+    ):
         for body, told in [
             ({"topic": {"name": "x", "keywords": ["y"]}}, "no seeds"),
             ({"topic": {"name": "x", "keyword": ["y"]}}, 'Did you mean "keywords"'),
@@ -129,7 +158,7 @@ def test_a_token_is_asked_for_where_one_is_set_and_demanded_off_the_loopback(tmp
     assert refused.returncode == 2
     assert "TRES_SERVE__TOKEN" in refused.stderr
     with (
-        running_simweb(tmp_path, "--sites", "20", "--pages", "40") as web,
+        running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web,
         running_service(tmp_path, web, SERVE__TOKEN="secret") as service,
     ):
         assert service.call("GET", "/api/v1/crawls")[0] == 200

@@ -27,7 +27,9 @@ DEFAULT_DATA_DIR = Path("data")
 
 DataDirOption = Annotated[Path, typer.Option("--data-dir", help="Folder that holds the database.", show_default=True)]
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="TOML file with settings.")]
-CrawlArgument = Annotated[int, typer.Argument(metavar="ID", help="Number of the crawl; `tres crawls` lists them.")]
+CrawlArgument = Annotated[
+    int, typer.Argument(metavar="ID", min=1, max=2**31 - 1, help="Number of the crawl; `tres crawls` lists them.")
+]
 
 
 def load_settings(config: Path | None) -> Settings:

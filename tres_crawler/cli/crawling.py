@@ -27,11 +27,13 @@ from tres_crawler.cli.common import (
     shown_state,
 )
 from tres_crawler.cli.display import print_end, print_json, shown
-from tres_crawler.config import Settings
+from tres_crawler.config import Settings, overlaid
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, TopicError
+from tres_crawler.fetch.client import request_headers
 from tres_crawler.records import CrawlState, StopReason, Topic
 from tres_crawler.store import crawls
+from tres_crawler.store.content import Content, open_content
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 from tres_crawler.topic import load_topic
@@ -39,15 +41,16 @@ from tres_crawler.topic import load_topic
 STOP_WAIT_SECONDS = 60.0
 
 PagesOption = Annotated[int | None, typer.Option("--pages", help="Page budget.")]
+PerSiteOption = Annotated[
+    str | None, typer.Option(metavar="M|M:K", help="Most pages of one site; 5:2 falls from 5 to 2; or none.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON summary at the end and nothing else.")]
 
 
 def crawl(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A topic file (TOML).")],
     pages: PagesOption = None,
-    max_per_site: Annotated[
-        str | None, typer.Option(metavar="M|M:K", help="Most pages of one site; 5:2 falls from 5 to 2; or none.")
-    ] = None,
+    max_per_site: PerSiteOption = None,
     policy: Annotated[str | None, typer.Option(help="Which link comes next: random, breadth-first.")] = None,
     data_dir: DataDirOption = DEFAULT_DATA_DIR,
     connect_to: Annotated[
@@ -67,7 +70,8 @@ def crawl(
     settings = settings.replaced("crawl", given).replaced("fetch", {"connect_to": connect_to})
 
     async def start(database: Database) -> Crawl:
-        return await Crawl.load(database, await engine.create(database, wanted, settings))
+        number = await engine.create(database, wanted, settings)
+        return await Crawl.load(database, number, content=content_of(number, data_dir, settings))
 
     raise typer.Exit(run(run_crawl(data_dir, settings, start, as_json)))
 
@@ -75,26 +79,31 @@ def crawl(
 def resume(
     crawl_id: CrawlArgument,
     pages: PagesOption = None,
+    max_per_site: PerSiteOption = None,
     data_dir: DataDirOption = DEFAULT_DATA_DIR,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Go on with a crawl that was stopped or interrupted, with the settings it began with.
 
-    --pages gives it a new budget; without it a crawl whose budget is spent has nothing to do.
+    --pages gives it a new budget and --max-per-site a new cap; a finished crawl needs one of them to have more to do.
     """
     settings = load_settings(config)
     readable(data_dir, settings)
 
     async def go_on(database: Database) -> Crawl:
         record = await crawls.get(database, crawl_id)
+        changed = {"max_pages": pages, "max_per_site": max_per_site}
+        overlaid(settings.crawl, "crawl", changed)
         if record.stop_reason is StopReason.NO_SEED:
             raise ControlError(f"Crawl {crawl_id} never got past its seeds. Mend the topic and start a new one.")
-        if record.state is CrawlState.FINISHED and pages is None:
+        if record.state is CrawlState.FINISHED and not any(changed.values()):
             raise ControlError(
-                f"Crawl {crawl_id} is finished ({record.stop_reason}). Raise its budget with --pages to go on."
+                f"Crawl {crawl_id} is finished ({record.stop_reason}). Raise its budget with --pages, or its cap with "
+                "--max-per-site, to go on."
             )
-        return await Crawl.load(database, crawl_id, max_pages=pages)
+        content = content_of(crawl_id, data_dir, settings)
+        return await Crawl.load(database, crawl_id, changed, content)
 
     raise typer.Exit(run(run_crawl(data_dir, settings, go_on, as_json)))
 
@@ -121,6 +130,11 @@ def stop(crawl_id: CrawlArgument, data_dir: DataDirOption = DEFAULT_DATA_DIR, co
     else:
         run(_mark_stopped(folder, crawl_id))
     print(f"Crawl {crawl_id} is stopped. Go on with: tres resume {crawl_id} --data-dir {data_dir}")
+
+
+def content_of(crawl: int, data_dir: Path, settings: Settings) -> Content:
+    """Where the pages of a crawl are kept, as the settings ask for."""
+    return open_content(settings.store.content, crawl, data_dir, request_headers(settings.fetch))
 
 
 def find_topic(name: str) -> Topic:

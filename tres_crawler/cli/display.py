@@ -56,7 +56,7 @@ def figures(now: Summary) -> Table:
 def print_end(console: Console, now: Summary, detail: str | None) -> None:
     """The closing words: what was found, why it stopped, what to do."""
     reason = StopReason(now.stop_reason) if now.stop_reason else None
-    console.print(Panel(figures(now), title=f"crawl {now.crawl_id}: {now.topic}, {now.policy}", expand=False))
+    console.print(Panel(figures(now), title=Text(f"crawl {now.crawl_id}: {now.topic}, {now.policy}"), expand=False))
     console.print(f"Stopped: {reason or 'not yet'}." + (f" {detail}" if detail else ""), highlight=False, markup=False)
     if reason and STOP_ADVICE[reason]:
         console.print(STOP_ADVICE[reason], highlight=False, markup=False)
@@ -68,7 +68,11 @@ def print_json(now: Summary) -> None:
 
 async def _live(crawl: Crawl, console: Console) -> None:
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(40), TaskProgressColumn(), TimeElapsedColumn(), console=console
+        TextColumn("{task.description}", markup=False),
+        BarColumn(40),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=console,
     )
     progress = bar.add_task(f"{crawl.record.topic.name} ({crawl.record.policy})", total=crawl.settings.max_pages)
 

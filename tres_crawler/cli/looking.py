@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from tres_crawler.cli.common import (
@@ -23,7 +24,7 @@ from tres_crawler.cli.common import (
 )
 from tres_crawler.cli.display import print_end
 from tres_crawler.records import Summary
-from tres_crawler.store import crawls, migrate
+from tres_crawler.store import crawls, links, migrate
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
@@ -53,7 +54,7 @@ def list_crawls(
     for record, summary in found:
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at))
         figures = (f"{summary.pages:,}", f"{summary.harvest_rate:.1%}", f"{summary.relevant_sites:,}", started)
-        table.add_row(str(record.id), record.topic.name, record.policy, shown_state(record, holder), *figures)
+        table.add_row(str(record.id), escape(record.topic.name), record.policy, shown_state(record, holder), *figures)
     out.print(table)
 
 
@@ -66,19 +67,24 @@ def status(
     """Show the figures of one crawl, running or ended."""
     folder = readable(data_dir, load_settings(config))
 
-    async def read() -> tuple[crawls.CrawlRecord, Summary]:
+    async def read() -> tuple[crawls.CrawlRecord, Summary, dict[str, int], dict[str, str]]:
         async with Database(folder.url, read_only=True) as database:
             record = await crawls.get(database, crawl_id)
-            return record, await crawls.summary(database, record)
+            figures = await crawls.summary(database, record)
+            return record, figures, await links.refusals(database, crawl_id), await crawls.given_up(database, crawl_id)
 
-    record, summary = run(read())
+    record, summary, refused, given_up = run(read())
     state = shown_state(record, folder.holder())
     out = console()
     if as_json:
-        out.print_json(data={"state": state, **asdict(summary)})
+        out.print_json(data={"state": state, **asdict(summary), "refused": refused, "given_up": given_up})
         return
     out.print(f"State: {state}.", highlight=False)
     print_end(out, summary, record.stop_detail)
+    for reason, count in refused.items():
+        out.print(f"{count:,} links refused: {reason}", highlight=False, markup=False)
+    for host, why in given_up.items():
+        out.print(f"Host given up: {host} ({why})", highlight=False, markup=False)
 
 
 @db.command("upgrade")

@@ -2,47 +2,76 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Callable
 from typing import TypedDict
+from urllib.request import getproxies_environment
 
 import aiohttp
 from yarl import URL
 
 from tres_crawler import __version__
 from tres_crawler.config import FetchSettings
-from tres_crawler.errors import FetchError, NotText, TimedOut, TooLarge, Unreachable
+from tres_crawler.errors import Blocked, FetchError, NotText, TimedOut, TooLarge, Unreachable
+from tres_crawler.fetch.decode import ENCODINGS, Overflow, Undecodable, decoded
+from tres_crawler.fetch.dns import Resolver
+from tres_crawler.fetch.guard import guarded_socket_factory, refusal_in
 from tres_crawler.records import Fetched
 from tres_crawler.urls import canonical, host_of
 
 PRODUCT = "tres_crawler"
 READABLE = ("text/html", "application/xhtml+xml", "text/plain")
 REDIRECTS = (301, 302, 303, 307, 308)
+DECODE_BESIDE_BYTES = 200_000
+"""Larger bodies are decompressed in a thread, so that the event loop does not wait for it."""
 
 
 class _Request(TypedDict, total=False):
     headers: dict[str, str]
     server_hostname: str | None
+    proxy: str
 
 
 class Client:
-    """Holds the connections of one crawl; sends no cookies, keeps none."""
+    """Holds the connections of one crawl; sends no cookies, keeps none; connects to public addresses only."""
 
-    def __init__(self, settings: FetchSettings) -> None:
+    def __init__(self, settings: FetchSettings, resolver: Resolver | None = None) -> None:
         self.settings = settings
+        self.resolver = resolver or Resolver()
+        self._proxies = _proxies(settings)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Client:
+        settings = self.settings
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
+            connector=aiohttp.TCPConnector(
+                limit=0,
+                use_dns_cache=False,
+                resolver=self.resolver,
+                socket_factory=guarded_socket_factory(self._permitted()),
+            ),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"User-Agent": user_agent(self.settings.contact), "Accept": ", ".join(READABLE)},
-            timeout=aiohttp.ClientTimeout(total=self.settings.timeout_seconds),
+            headers=dict(request_headers(settings)),
+            timeout=aiohttp.ClientTimeout(
+                total=settings.timeout_seconds,
+                sock_connect=settings.connect_seconds,
+                sock_read=settings.first_byte_seconds,
+            ),
+            auto_decompress=False,
+            max_line_size=settings.max_header_bytes,
+            max_field_size=settings.max_header_bytes,
         )
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._session:
             await self._session.close()
+        await self.resolver.close()
+
+    @property
+    def uses_proxy(self) -> bool:
+        return bool(self._proxies)
 
     async def get(self, url: str, readable_only: bool = True, first_bytes: int | None = None) -> Fetched:
         """Whatever status the host answers with; raises a FetchError when no usable answer comes.
@@ -56,7 +85,8 @@ class Client:
             async with self._session.get(where, allow_redirects=False, **how) as response:
                 status = response.status
                 target = response.headers.get("Location") if status in REDIRECTS else None
-                if readable_only and status == 200 and response.content_type not in READABLE:
+                if readable_only and status == 200 and not _is_readable(response):
+                    response.close()
                     raise NotText(url, f"type {response.content_type}")
                 body = await self._body(url, response, first_bytes) if status == 200 else b""
                 return Fetched(
@@ -66,40 +96,87 @@ class Client:
                     body=body,
                     location=canonical(target, url) if target else None,
                     seconds=time.monotonic() - started,
+                    headers=tuple(response.headers.items()),
                 )
         except TimeoutError as error:
-            raise TimedOut(url, f"no answer within {self.settings.timeout_seconds:g} s") from error
+            raise TimedOut(url, "took too long") from error
         except (aiohttp.ClientError, OSError) as error:
+            refused = refusal_in(error)
+            if refused:
+                raise Blocked(url, f"address not public ({refused.reason})") from error
             raise Unreachable(url, _told(error)) from error
         except ValueError as error:
             raise FetchError(url, f"not a URL that can be asked for ({error})") from error
+
+    async def _body(self, url: str, response: aiohttp.ClientResponse, first_bytes: int | None) -> bytes:
+        """Read until a limit is passed, then undo the encoding within another."""
+        settings, received = self.settings, bytearray()
+        wire_limit = first_bytes or settings.max_received_bytes
+        async for chunk in response.content.iter_any():
+            received += chunk
+            if len(received) > wire_limit:
+                response.close()
+                if first_bytes:
+                    break
+                raise TooLarge(url, f"more than {wire_limit} bytes received")
+        encodings, limit = response.headers.get("Content-Encoding", ""), first_bytes or settings.max_body_bytes
+        try:
+            if encodings and len(received) > DECODE_BESIDE_BYTES:
+                return await asyncio.to_thread(decoded, bytes(received), encodings, limit)
+            return decoded(bytes(received[:wire_limit]), encodings, limit)
+        except Overflow as error:
+            raise TooLarge(url, f"more than {limit} bytes after decompression") from error
+        except Undecodable as error:
+            raise Unreachable(url, str(error)) from error
 
     def _address(self, url: str) -> tuple[URL, _Request]:
         """Where to connect: the URL's host, or the one address that stands for all (as curl's --connect-to)."""
         asked = URL(url, encoded=True)
         if not self.settings.connect_to:
-            return asked, {}
-        host, _, port = self.settings.connect_to.rpartition(":")
+            if asked.port not in self.settings.ports:
+                raise Blocked(url, f"port {asked.port} is not one that is asked")
+            proxy = self._proxies.get(asked.scheme)
+            return asked, {"proxy": proxy} if proxy else {}
+        host, port = _split(self.settings.connect_to)
         how: _Request = {"headers": {"Host": host_of(url)}}
         if asked.scheme == "https":
             how["server_hostname"] = asked.raw_host
-        return asked.with_host(host.strip("[]")).with_port(int(port)), how
+        return asked.with_host(host).with_port(port), how
 
-    async def _body(self, url: str, response: aiohttp.ClientResponse, first_bytes: int | None) -> bytes:
-        limit = first_bytes or self.settings.max_body_bytes
-        parts = bytearray()
-        async for chunk in response.content.iter_any():
-            parts += chunk
-            if len(parts) > limit:
-                response.close()
-                if first_bytes:
-                    break
-                raise TooLarge(url, f"more than {limit} bytes")
-        return bytes(parts[:limit])
+    def _permitted(self) -> Callable[[str, int], bool]:
+        """Addresses that the guard lets pass: where a proxy or one address stands for all, nothing else is reached."""
+        settings = self.settings
+        everything = bool(settings.allow_private_addresses or settings.connect_to or self._proxies)
+        return lambda _address, _port: everything
+
+
+def _proxies(settings: FetchSettings) -> dict[str, str]:
+    """The proxy for each scheme: that of the settings for all, else those of the environment."""
+    if settings.connect_to:
+        return {}
+    return dict.fromkeys(("http", "https"), settings.proxy) if settings.proxy else getproxies_environment()
+
+
+def request_headers(settings: FetchSettings) -> list[tuple[str, str]]:
+    """What is sent with every request, beside Host."""
+    return [
+        ("User-Agent", user_agent(settings.contact)),
+        ("Accept", ", ".join(READABLE)),
+        ("Accept-Encoding", ENCODINGS),
+    ]
 
 
 def user_agent(contact: str) -> str:
     return f"{PRODUCT}/{__version__}" + (f" (+{contact})" if contact else "")
+
+
+def _is_readable(response: aiohttp.ClientResponse) -> bool:
+    return "Content-Type" not in response.headers or response.content_type in READABLE
+
+
+def _split(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
 
 
 def _told(error: Exception) -> str:

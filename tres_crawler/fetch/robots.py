@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 
 from protego import Protego
 
-from tres_crawler.errors import FetchError
+from tres_crawler.errors import Blocked, FetchError
 from tres_crawler.fetch.client import PRODUCT, Client
 from tres_crawler.records import Fetched, RobotsAnswer
 
 KEPT_SECONDS = 24 * 3600.0
 MAX_BYTES = 500 * 1024
 MAX_REDIRECTS = 5
+_VERSION = re.compile(r"^(\s*user-agent\s*:\s*[a-z_-]+)/\S*", re.IGNORECASE | re.MULTILINE)
 
 
 class Access(Enum):
@@ -31,6 +34,7 @@ class Robots:
     def __init__(self, clock: Callable[[], float], known: Iterable[RobotsAnswer] = ()) -> None:
         self.clock = clock
         self._rules: dict[str, tuple[float, Protego]] = {}
+        self._asking: dict[str, asyncio.Task[RobotsAnswer]] = {}
         for answer in known:
             self.keep(answer)
 
@@ -40,7 +44,8 @@ class Robots:
             return
         # No file (any 4xx) means no rules.
         body = answer.body.decode("utf-8-sig", "replace") if answer.status == 200 else ""
-        self._rules[answer.origin] = (answer.fetched_at, Protego.parse(body))
+        # Owners copy our whole user agent; only its name is the token that rules are matched by.
+        self._rules[answer.origin] = (answer.fetched_at, Protego.parse(_VERSION.sub(r"\1", body)))
 
     def access(self, url: str) -> Access:
         fetched_at, rules = self._rules.get(origin_of(url), (0.0, None))
@@ -54,17 +59,27 @@ class Robots:
         return float((rules and rules.crawl_delay(PRODUCT)) or 0.0)
 
     async def ask(self, client: Client, url: str) -> RobotsAnswer:
-        """Fetch and keep the robots.txt that governs `url`."""
+        """Fetch and keep the robots.txt that governs `url`; many who ask at once share one request."""
         origin = origin_of(url)
+        if origin not in self._asking:
+            task = asyncio.create_task(self._ask(client, origin))
+            self._asking[origin] = task
+            task.add_done_callback(lambda _: self._asking.pop(origin, None))
+        return await asyncio.shield(self._asking[origin])
+
+    async def _ask(self, client: Client, origin: str) -> RobotsAnswer:
         try:
             fetched = await self._get(client, origin + "/robots.txt")
             answer = RobotsAnswer(origin, self.clock(), fetched.status, fetched.body)
+        except Blocked:
+            raise
         except FetchError:
             answer = RobotsAnswer(origin, self.clock(), 0, b"")
         self.keep(answer)
         return answer
 
     async def _get(self, client: Client, url: str) -> Fetched:
+        """Redirects are followed, five at most; what lies behind more counts as no file (RFC 9309, sec. 2.3.1.2)."""
         for _ in range(MAX_REDIRECTS + 1):
             fetched = await client.get(url, readable_only=False, first_bytes=MAX_BYTES)
             if fetched.location is None:

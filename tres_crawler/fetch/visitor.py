@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
+from email.utils import parsedate_to_datetime
 
 from tres_crawler.config import FetchSettings
-from tres_crawler.errors import BadStatus, Disallowed, FetchError, Postponed
+from tres_crawler.errors import BadStatus, Disallowed, FetchError, Postponed, Unreachable
 from tres_crawler.fetch.client import Client
-from tres_crawler.fetch.pace import Pace
+from tres_crawler.fetch.dns import Resolver
+from tres_crawler.fetch.pace import Pace, Quarantine
 from tres_crawler.fetch.robots import Access, Robots
 from tres_crawler.records import Fetched, RobotsAnswer
 from tres_crawler.urls import host_of
 
+LONGEST_RETRY_AFTER_SECONDS = 86_400.0
+
 
 class Visitor:
-    """Client, pace and robots.txt together; a host is reserved before it is asked."""
+    """Client, pace and robots.txt together; a host is reserved before it is asked.
+
+    The pause holds for the host and for the address behind it, so many names on one machine share its pace. An
+    address that stands for all (`connect_to`, a proxy) is exempt from that.
+    """
 
     def __init__(
         self,
         settings: FetchSettings,
-        known_robots: Iterable[RobotsAnswer],
+        pace: Pace,
+        robots: Robots,
         keep_robots: Callable[[RobotsAnswer], Awaitable[None]],
+        resolver: Resolver | None = None,
     ) -> None:
         self.settings = settings
-        self._client = Client(settings)
-        self._pace = Pace(settings.delay_seconds, time.monotonic)
-        self._robots = Robots(time.time, known_robots)
+        self._client = Client(settings, resolver)
+        self._pace = pace
+        self._robots = robots
         self._keep_robots = keep_robots
+        self._addresses: dict[str, str] = {}
 
     async def __aenter__(self) -> Visitor:
         await self._client.__aenter__()
@@ -37,47 +48,106 @@ class Visitor:
         await self._client.__aexit__()
 
     def is_free(self, host: str) -> bool:
-        return self._pace.is_free(host)
+        return self.free_at(host) <= time.monotonic()
 
     def free_at(self, host: str) -> float:
         """When `host` may be asked again, on the monotonic clock."""
-        return self._pace.free_at(host)
+        address = self._addresses.get(host)
+        behind = self._pace.free_at(address) if address else 0.0
+        return max(self._pace.free_at(host), behind)
 
     def reserve(self, host: str) -> None:
         """Keep `host` for the `get` that follows."""
         self._pace.begin(host)
 
+    def cancel(self, host: str) -> None:
+        """Give a reserved host back without asking it."""
+        self._pace.cancel(host)
+
+    def troubles(self, host: str) -> int:
+        """How often in a row a host was in trouble."""
+        return self._pace.troubles(host)
+
+    def quarantined(self) -> list[Quarantine]:
+        """Hosts that are left alone after repeated trouble, and why."""
+        return self._pace.quarantined()
+
     async def get(self, url: str) -> Fetched:
         """The answer to one GET of a reserved host: a page, or a redirect; anything else is raised."""
         host = host_of(url)
-        if self.settings.obey_robots:
-            await self._obey(host, url)
+        address = await self._reserve_address(host, url)
         try:
+            if self.settings.obey_robots:
+                await self._obey(host, address, url)
             fetched = await self._client.get(url)
             if fetched.status != 200 and not fetched.location:
-                raise BadStatus(url, fetched.status)
-        except FetchError as trouble:
-            if trouble.retry:
-                self._pace.end_badly(host, trouble.wait_seconds)
-            else:
-                self._pace.end(host)
+                raise BadStatus(url, fetched.status, retry_after(fetched, time.time()))
+        except Postponed:
             raise
-        self._pace.end(host)
+        except FetchError as trouble:
+            self._end(host, address, trouble)
+            raise
+        self._end(host, address, None, fetched.seconds)
         return fetched
 
-    async def _obey(self, host: str, url: str) -> None:
-        """Return only if robots.txt is known to allow `url` and the host may be asked now."""
-        if self._robots.access(url) is Access.UNKNOWN:
-            answer = await self._robots.ask(self._client, url)
-            self._pace.slow_down(host, self._robots.delay_seconds(url))
-            if not answer.reached:
-                self._pace.end_badly(host)
-                raise Disallowed(url, f"robots.txt could not be had (status {answer.status})", retry=True)
-            self._pace.end(host)
-            await self._keep_robots(answer)
-            if not self._pace.is_free(host):
-                raise Postponed(url, "robots.txt was asked for; the host rests first")
-            self._pace.begin(host)
-        if self._robots.access(url) is Access.DISALLOWED:
+    async def _reserve_address(self, host: str, url: str) -> str:
+        """Find the address behind a host and keep it too, or say that it must rest first."""
+        if self.settings.connect_to or self._client.uses_proxy:
+            return ""
+        try:
+            found = await self._client.resolver.addresses(_without_port(host))
+        except OSError as error:
+            self._pace.end_badly(host, reason="name not found")
+            raise Unreachable(url, f"name not found ({error})") from error
+        address = f"address {min(found)}"
+        self._addresses[host] = address
+        if not self._pace.is_free(address):
             self._pace.cancel(host)
+            raise Postponed(url, "another host at the same address was asked just now")
+        self._pace.begin(address)
+        return address
+
+    async def _obey(self, host: str, address: str, url: str) -> None:
+        """Return only if robots.txt is known to allow `url` and the host may be asked now."""
+        asks = self._robots.access(url) is Access.UNKNOWN
+        if asks:
+            answer = await self._robots.ask(self._client, url)
+            if not answer.reached:
+                raise Disallowed(url, f"robots.txt could not be had (status {answer.status})", retry=True)
+            await self._keep_robots(answer)
+        pause, longest = self._robots.delay_seconds(url), self.settings.max_crawl_delay_seconds
+        if pause > longest:
+            raise Disallowed(url, f"robots.txt asks for a pause above {longest:g} s")
+        self._pace.slow_down(host, pause)
+        if self._robots.access(url) is Access.DISALLOWED:
             raise Disallowed(url, "disallowed by robots.txt")
+        if asks:
+            self._end(host, address, None)
+            if not self.is_free(host):
+                raise Postponed(url, "robots.txt was asked for; the host rests first")
+            for name in (host, address) if address else (host,):
+                self._pace.begin(name)
+
+    def _end(self, host: str, address: str, trouble: FetchError | None, seconds: float = 0.0) -> None:
+        """Let host and address rest, as long as what happened asks for."""
+        for name in (host, address) if address else (host,):
+            if isinstance(trouble, Disallowed) and not trouble.retry:
+                self._pace.cancel(name)
+            elif trouble and trouble.retry:
+                self._pace.end_badly(name, trouble.wait_seconds, trouble.reason)
+            else:
+                self._pace.end(name, seconds)
+
+
+def _without_port(host: str) -> str:
+    return host[1 : host.index("]")] if host.startswith("[") else host.partition(":")[0]
+
+
+def retry_after(fetched: Fetched, now: float) -> float:
+    """Seconds that a Retry-After header asks for, given as such or as a date; 0 without one."""
+    value = next((value for name, value in fetched.headers if name.lower() == "retry-after"), "")
+    try:
+        seconds = float(value) if value.isdigit() else parsedate_to_datetime(value).timestamp() - now
+    except ValueError:
+        return 0.0
+    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)

@@ -35,6 +35,10 @@ class RandomFrontier:
             if link.host not in self._holds:
                 self._free.add(link.host)
 
+    @property
+    def can_offer(self) -> bool:
+        return bool(self._free)
+
     def offer(self) -> list[Offer]:
         if not self._free:
             return []
@@ -62,6 +66,12 @@ class RandomFrontier:
         if not bucket:
             del self._by_host[offer.host]
             self._free.discard(offer.host)
+
+    def drop(self, host: int) -> int:
+        links = list(self._by_host.get(host, {}).values())
+        for link in links:
+            self.take(link)
+        return len(links)
 
     def hold(self, host: int) -> None:
         self._holds[host] = self._holds.get(host, 0) + 1

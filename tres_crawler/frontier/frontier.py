@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from tres_crawler.frontier.buckets import RandomFrontier
@@ -28,11 +28,18 @@ class Frontier(Protocol):
     def place(self, links: Iterable[Offer]) -> None:
         """Add links; each goes to its leaf."""
 
+    @property
+    def can_offer(self) -> bool:
+        """Whether a link of a host that is not held waits."""
+
     def offer(self) -> list[Offer]:
         """At most one link of each leaf, none of a held host; nothing is removed."""
 
     def take(self, offer: Offer) -> None:
         """Remove an offered link for good."""
+
+    def drop(self, host: int) -> int:
+        """Remove all links of a host; how many there were."""
 
     def hold(self, host: int) -> None:
         """Offer no link of `host` until it is released as often as it was held."""
@@ -43,4 +50,8 @@ class Frontier(Protocol):
 
 def create_frontier(policy: str, rng: random.Random) -> Frontier:
     """The frontier that a policy chooses from."""
-    return OrderedFrontier() if policy == "breadth-first" else RandomFrontier(rng)
+    frontiers: Mapping[str, Callable[[], Frontier]] = {
+        "breadth-first": OrderedFrontier,
+        "random": lambda: RandomFrontier(rng),
+    }
+    return frontiers[policy]()

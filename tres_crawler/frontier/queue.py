@@ -30,6 +30,10 @@ class OrderedFrontier:
             if self._oldest(link.host) == link.link:
                 self._compete(link.host)
 
+    @property
+    def can_offer(self) -> bool:
+        return bool(self.offer())
+
     def offer(self) -> list[Offer]:
         while self._heads:
             link, host = self._heads[0]
@@ -49,6 +53,11 @@ class OrderedFrontier:
             del self._by_host[offer.host]
         self._count -= 1
         self._compete(offer.host)
+
+    def drop(self, host: int) -> int:
+        dropped = len(self._by_host.pop(host, ()))
+        self._count -= dropped
+        return dropped
 
     def hold(self, host: int) -> None:
         self._holds[host] = self._holds.get(host, 0) + 1

@@ -33,8 +33,9 @@ def create_app(settings: Settings, folder: DataDir) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with Database(folder.url) as database, Keeper(settings, database) as keeper:
+        async with Database(folder.url) as database, Keeper(settings, database, folder.path) as keeper:
             app.state.keeper = keeper
+            app.state.database = database
             yield
 
     app = FastAPI(
@@ -44,8 +45,10 @@ def create_app(settings: Settings, folder: DataDir) -> FastAPI:
     app.include_router(control.router)
 
     @app.get("/healthz")
-    async def healthz() -> dict[str, str]:
-        """Alive."""
+    async def healthz(request: Request) -> dict[str, str]:
+        """Alive, and able to write."""
+        if refusal := request.app.state.database.refusal:
+            raise refusal
         return {"status": "ok", "version": __version__}
 
     @app.exception_handler(TresError)
@@ -55,6 +58,10 @@ def create_app(settings: Settings, folder: DataDir) -> FastAPI:
     @app.exception_handler(HTTPException)
     async def http(_request: Request, error: HTTPException) -> JSONResponse:
         return problem(error.status_code, str(error.detail), error.headers)
+
+    @app.exception_handler(Exception)
+    async def unexpected(_request: Request, _error: Exception) -> JSONResponse:
+        return problem(500, "A fault of the program; its log has the details.")
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:

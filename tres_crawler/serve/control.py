@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import Path as PathParameter
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -61,6 +62,7 @@ def settings_of(request: Request) -> Settings:
     return settings
 
 
+CrawlNumber = Annotated[int, PathParameter(ge=1, lt=2**31)]
 Keeping = Annotated[Keeper, Depends(keeper_of)]
 WithSettings = Annotated[Settings, Depends(settings_of)]
 
@@ -95,27 +97,27 @@ async def every(keeper: Keeping) -> list[CrawlStatus]:
 
 
 @router.get("/crawls/{number}")
-async def one(number: int, keeper: Keeping) -> CrawlStatus:
+async def one(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
     """State and figures of one crawl."""
     return _status(*await keeper.status(number))
 
 
 @router.post("/crawls/{number}/pause")
-async def pause(number: int, keeper: Keeping) -> CrawlStatus:
+async def pause(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
     """Start no new fetch until it is resumed."""
     (await keeper.running(number)).pause()
     return _status(*await keeper.status(number))
 
 
 @router.post("/crawls/{number}/resume")
-async def resume(number: int, keeper: Keeping) -> CrawlStatus:
+async def resume(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
     """Go on with a paused or stopped crawl."""
     await keeper.resume(number)
     return _status(*await keeper.status(number))
 
 
 @router.post("/crawls/{number}/stop")
-async def stop(number: int, keeper: Keeping) -> CrawlStatus:
+async def stop(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
     """End a crawl; fetches under way are finished and saved first."""
     await keeper.stop(number)
     return _status(*await keeper.status(number))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 from tres_crawler import crawl as engine
 from tres_crawler.config import Settings
-from tres_crawler.crawl import Crawl
+from tres_crawler.crawl import Crawl, Manners
 from tres_crawler.errors import ControlError, TresError
-from tres_crawler.records import CrawlState, Summary, Topic
+from tres_crawler.fetch.client import request_headers
+from tres_crawler.records import CrawlState, StopReason, Summary, Topic
 from tres_crawler.store import crawls
+from tres_crawler.store.content import open_content
 from tres_crawler.store.database import Database
 from tres_crawler.topic import load_topic
 
@@ -19,15 +22,23 @@ logger = logging.getLogger(__name__)
 
 
 class Keeper:
-    """Every crawl whose state is running or paused has a task here; leaving suspends them all."""
+    """Every crawl that runs or is paused has a task here; leaving suspends them all.
 
-    def __init__(self, settings: Settings, database: Database) -> None:
+    They share one pace, so two crawls never ask a host twice as hard.
+    """
+
+    def __init__(self, settings: Settings, database: Database, folder: Path) -> None:
         self._settings = settings
         self._database = database
+        self._folder = folder
+        self._manners: Manners | None = None
+        self._starting: set[int] = set()
         self._running: dict[int, Crawl] = {}
+        self._failed: dict[int, Summary] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Keeper:
+        self._manners = await Manners.of(self._database, self._settings.fetch)
         records = await crawls.every(self._database)
         for record in records:
             if record.state in (CrawlState.RUNNING, CrawlState.PAUSED):
@@ -51,6 +62,9 @@ class Keeper:
         crawl = self._running.get(number)
         if crawl:
             return crawl.state, crawl.summary()
+        if number in self._failed:
+            # A database that refuses to be written does not know that the crawl has ended.
+            return CrawlState.FAILED, self._failed[number]
         record = await crawls.get(self._database, number)
         return record.state, await crawls.summary(self._database, record)
 
@@ -82,10 +96,18 @@ class Keeper:
         await asyncio.gather(*(task for task in self._tasks if task.get_name() == f"crawl {number}"))
 
     async def _run(self, number: int, paused: bool = False) -> None:
-        crawl = await Crawl.load(self._database, number)
+        if number in self._starting or number in self._running:
+            raise ControlError(f"Crawl {number} is being started already.")
+        self._starting.add(number)
+        try:
+            settings = self._settings
+            content = open_content(settings.store.content, number, self._folder, request_headers(settings.fetch))
+            crawl = await Crawl.load(self._database, number, content=content, manners=self._manners)
+            self._running[number] = crawl
+        finally:
+            self._starting.discard(number)
         if paused:
             crawl.pause()
-        self._running[number] = crawl
         task = asyncio.create_task(self._to_its_end(crawl), name=f"crawl {number}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -94,8 +116,11 @@ class Keeper:
         try:
             summary = await crawl.run()
             logger.info("crawl %d ended: %s", crawl.id, summary.stop_reason)
+            if summary.stop_reason is StopReason.FAILED:
+                self._failed[crawl.id] = summary
         except Exception:
             logger.exception("crawl %d ended by a fault of the program", crawl.id)
+            self._failed[crawl.id] = replace(crawl.summary(), stop_reason=StopReason.FAILED)
         finally:
             del self._running[crawl.id]
 
@@ -104,6 +129,7 @@ class Keeper:
             try:
                 topic = load_topic(path)
                 if topic.name not in known:
+                    known.add(topic.name)
                     await self.start(topic, self._settings.replaced("crawl", topic.crawl))
             except TresError as error:
                 # One bad file must not keep the others, or the service, from starting.

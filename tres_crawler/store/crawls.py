@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, case, cast, func, insert, select, update
+from sqlalchemy import JSON, Integer, bindparam, case, cast, func, insert, select, update
 
 from tres_crawler.errors import NotFound
 from tres_crawler.records import CrawlState, LinkState, Outcome, StopReason, Summary, Topic
@@ -25,6 +25,7 @@ SET_STATE = (
     )
 )
 SET_SECONDS = update(crawls).where(crawls.c.id == bindparam("key")).values(seconds=bindparam("seconds"))
+SET_SETTINGS = update(crawls).where(crawls.c.id == bindparam("key")).values(settings=bindparam("settings", type_=JSON))
 INSERT_EVENT = insert(events)
 INSERT_METRIC = insert(metric_points)
 METRICS = (
@@ -101,6 +102,10 @@ def event(crawl: int, kind: str, **detail: Any) -> Change:
     return Change(INSERT_EVENT, [{"crawl": crawl, "at": time.time(), "kind": kind, "detail": detail}])
 
 
+def settings_change(crawl: int, settings: Mapping[str, Any]) -> Change:
+    return Change(SET_SETTINGS, [{"key": crawl, "settings": dict(settings)}])
+
+
 def seconds_change(crawl: int, seconds: float) -> Change:
     return Change(SET_SECONDS, [{"key": crawl, "seconds": seconds}])
 
@@ -108,6 +113,14 @@ def seconds_change(crawl: int, seconds: float) -> Change:
 def metric_point(now: Summary) -> Change:
     point = {name: getattr(now, name) for name in METRICS}
     return Change(INSERT_METRIC, [{"crawl": now.crawl_id, "at": time.time(), **point}])
+
+
+async def given_up(database: Database, crawl: int) -> dict[str, str]:
+    """Hosts that were in trouble too often, and why."""
+    found = await database.rows(
+        select(events.c.detail).where(events.c.crawl == crawl, events.c.kind == "host given up").order_by(events.c.id)
+    )
+    return {row.detail["host"]: row.detail["reason"] for row in found}
 
 
 async def summary(database: Database, record: CrawlRecord) -> Summary:

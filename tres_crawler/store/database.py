@@ -65,6 +65,11 @@ class Database:
         if self._engine:
             await self._engine.dispose()
 
+    @property
+    def refusal(self) -> StoreError | None:
+        """Why nothing more can be written, if so."""
+        return self._refusal
+
     def queue(self, changes: Sequence[Change]) -> asyncio.Future[None]:
         """Hand over one whole step; the future is done when it is committed.
 

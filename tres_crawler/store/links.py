@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from tres_crawler.records import Link, LinkState, Offer
 from tres_crawler.store.database import Change, Database
-from tres_crawler.store.tables import hosts, links, pages, sites
+from tres_crawler.store.tables import hosts, links, sites
 from tres_crawler.text import fingerprint
 
 _THIS = (links.c.crawl == bindparam("of_crawl"), links.c.number == bindparam("of_link"))
@@ -17,6 +17,15 @@ INSERT_SITE = insert(sites)
 INSERT_HOST = insert(hosts)
 INSERT_LINK = insert(links)
 END_LINK = update(links).where(*_THIS).values(state=bindparam("new_state"), reason=bindparam("why"))
+REFUSE_HOST = (
+    update(links)
+    .where(
+        links.c.crawl == bindparam("of_crawl"),
+        links.c.host == bindparam("of_host"),
+        links.c.state == LinkState.WAITING,
+    )
+    .values(state=LinkState.REFUSED, reason=bindparam("why"))
+)
 COUNT_ATTEMPT = update(links).where(*_THIS).values(attempts=bindparam("tries"), reason=bindparam("why"))
 READ_LINK = select(links).where(*_THIS)
 
@@ -32,7 +41,9 @@ def new_hosts(crawl: int, named: Iterable[tuple[int, str, int]]) -> Change:
     )
 
 
-def new_links(crawl: int, placed: Iterable[Link]) -> Change:
+def new_links(
+    crawl: int, placed: Iterable[Link], state: LinkState = LinkState.WAITING, reason: str | None = None
+) -> Change:
     return Change(
         INSERT_LINK,
         [
@@ -47,8 +58,10 @@ def new_links(crawl: int, placed: Iterable[Link]) -> Change:
                 "anchor": link.anchor,
                 "features": None,
                 "leaf": link.leaf,
-                "state": LinkState.WAITING,
+                "state": state,
+                "reason": reason,
                 "attempts": link.attempts,
+                "hops": link.hops,
             }
             for link in placed
         ],
@@ -57,6 +70,11 @@ def new_links(crawl: int, placed: Iterable[Link]) -> Change:
 
 def end_link(crawl: int, link: int, state: LinkState, reason: str | None = None) -> Change:
     return Change(END_LINK, [{"of_crawl": crawl, "of_link": link, "new_state": state, "why": reason}])
+
+
+def refuse_host(crawl: int, host: int, reason: str) -> Change:
+    """All links that wait for a host."""
+    return Change(REFUSE_HOST, [{"of_crawl": crawl, "of_host": host, "why": reason}])
 
 
 def count_attempt(crawl: int, link: Link, reason: str) -> Change:
@@ -68,7 +86,7 @@ def count_attempt(crawl: int, link: Link, reason: str) -> Change:
 
 async def read(database: Database, crawl: int, number: int) -> Link:
     row = (await database.rows(READ_LINK, {"of_crawl": crawl, "of_link": number}))[0]
-    return Link(row.number, row.url, row.host, row.source, row.depth, row.anchor, row.leaf, row.attempts)
+    return Link(row.number, row.url, row.host, row.source, row.depth, row.anchor, row.leaf, row.attempts, row.hops)
 
 
 async def waiting(database: Database, crawl: int) -> list[Offer]:
@@ -81,11 +99,20 @@ async def waiting(database: Database, crawl: int) -> list[Offer]:
     return [Offer(row.number, row.host, row.leaf) for row in found]
 
 
-async def seen(database: Database, crawl: int) -> set[int]:
-    """Fingerprints of every URL that must not be placed again."""
-    placed = await database.rows(select(links.c.url_key).where(links.c.crawl == crawl))
-    fetched = await database.rows(select(pages.c.url_key).where(pages.c.crawl == crawl))
-    return {row[0] for row in placed} | {row[0] for row in fetched}
+async def placed(database: Database, crawl: int) -> list[int]:
+    """Fingerprints of every URL that was ever placed."""
+    return [row.url_key for row in await database.rows(select(links.c.url_key).where(links.c.crawl == crawl))]
+
+
+async def refusals(database: Database, crawl: int) -> dict[str, int]:
+    """How many links were refused, by reason."""
+    found = await database.rows(
+        select(links.c.reason, func.count().label("total"))
+        .where(links.c.crawl == crawl, links.c.state == LinkState.REFUSED)
+        .group_by(links.c.reason)
+        .order_by(func.count().desc())
+    )
+    return {row.reason or "": row.total for row in found}
 
 
 async def last_number(database: Database, crawl: int) -> int:

@@ -35,6 +35,7 @@ class PageRecord:
     status: int | None = None
     title: str = ""
     text_key: int | None = None
+    simhash: int | None = None
     duplicate_of: int | None = None
     outlinks: int = 0
     judgement: Judgement | None = None
@@ -60,6 +61,7 @@ def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
                     "status": page.status,
                     "title": page.title,
                     "text_key": page.text_key,
+                    "simhash": page.simhash,
                     "duplicate_of": page.duplicate_of,
                     "outlinks": page.outlinks,
                     "probability": judged.probability if judged else None,
@@ -88,11 +90,10 @@ def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
 
 
 async def outcomes(database: Database, crawl: int) -> Sequence[AnyRow]:
-    """What a resumed crawl must know of each page: number, site, outcome, relevant, text_key."""
+    """What a resumed crawl must know of each page, in order."""
+    columns = ("number", "url", "site", "outcome", "relevant", "text_key", "simhash")
     return await database.rows(
-        select(pages.c.number, pages.c.site, pages.c.outcome, pages.c.relevant, pages.c.text_key)
-        .where(pages.c.crawl == crawl)
-        .order_by(pages.c.number)
+        select(*(pages.c[name] for name in columns)).where(pages.c.crawl == crawl).order_by(pages.c.number)
     )
 
 

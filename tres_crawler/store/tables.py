@@ -89,6 +89,7 @@ links = _clustered(
     Column("state", String(12), nullable=False),
     Column("reason", Text),
     Column("attempts", SmallInteger, nullable=False, server_default="0"),
+    Column("hops", SmallInteger, nullable=False, server_default="0"),
     UniqueConstraint("crawl", "url_key"),
 )
 
@@ -117,6 +118,7 @@ pages = _clustered(
     Column("leaf", Integer, nullable=False, server_default="0"),
     _flag("explored"),
     Column("fetched_at", Double, nullable=False),
+    Column("simhash", BigInteger),
     UniqueConstraint("crawl", "url_key"),
 )
 
@@ -133,6 +135,25 @@ visits = Table(
     Column("bytes", Integer, nullable=False),
     _flag("changed"),
     Index("visits_by_page", "crawl", "page", "at"),
+)
+
+# The main text of pages, as UTF-8 compressed by zlib. Not clustered: SQLite keeps long rows better by rowid.
+texts = Table(
+    "texts",
+    metadata,
+    _key("crawl"),
+    _key("page"),
+    Column("body", LargeBinary, nullable=False),
+)
+
+# Where the response and request record of a page stand, one after the other, in the WARC files.
+records = _clustered(
+    "records",
+    _key("crawl"),
+    _key("page"),
+    Column("file", String(100), nullable=False),
+    Column("offset", BigInteger, nullable=False),
+    Column("length", Integer, nullable=False),
 )
 
 # The Tree-Frontier: an inner node has a feature, a leaf has none.

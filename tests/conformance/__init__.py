@@ -1,0 +1,1 @@
+"""Measurements against published cases, run by hand: the cases are not part of the project."""

@@ -1,0 +1,138 @@
+"""Visits under way: a link's host is seized, asked, and let go to rest; redirects lead from host to host."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tres_crawler.errors import Blocked, FetchError, Postponed
+from tres_crawler.fetch.visitor import Visitor
+from tres_crawler.frontier.frontier import Frontier
+from tres_crawler.frontier.places import Places
+from tres_crawler.records import Fetched, Link
+from tres_crawler.seen import Seen
+
+MAX_REDIRECTS = 5
+LOOK_AGAIN_SECONDS = 1.0
+
+
+class Redirected(Exception):
+    """The page is elsewhere: at `target`, which becomes a link of its own, or at a URL already known (None)."""
+
+    def __init__(self, target: str | None, hops: int, reason: str) -> None:
+        super().__init__(reason)
+        self.target = target
+        self.hops = hops
+        self.reason = reason
+
+
+@dataclass
+class Visit:
+    """A step under way: its link, and where redirects have led it. That host is held and its site charged."""
+
+    link: Link
+    url: str
+    host: int
+    hops: int
+
+    @classmethod
+    def of(cls, link: Link) -> Visit:
+        return cls(link, link.url, link.host, link.hops)
+
+
+class Visits:
+    """A host that is seized is let go exactly once, and a site that is charged is refunded unless a page came of it."""
+
+    def __init__(
+        self,
+        visitor: Visitor,
+        frontier: Frontier,
+        places: Places,
+        seen: Seen,
+        wake: Callable[[], None],
+    ) -> None:
+        self.visitor = visitor
+        self._frontier = frontier
+        self._places = places
+        self._seen = seen
+        self._wake = wake
+        self._resting: list[tuple[float, int]] = []
+        """(time, host) heap: held hosts, and when to look whether their pause is over."""
+
+    @property
+    def next_due(self) -> float | None:
+        """When a resting host is to be looked at again."""
+        return self._resting[0][0] if self._resting else None
+
+    def seize(self, host: int) -> bool:
+        """Hold a host for a visit and charge its site; False if it must rest first, as when another crawl asked it."""
+        self._frontier.hold(host)
+        name = self._places.names[host]
+        if not self.visitor.is_free(name):
+            self._let_rest(host)
+            return False
+        self.visitor.reserve(name)
+        self._places.charge(self._places.site(host))
+        return True
+
+    async def fetch(self, visit: Visit) -> Fetched:
+        """The page behind a link. A redirect is followed while its host is ready and its site below the cap."""
+        while True:
+            try:
+                fetched = await self._ask(visit)
+            except (Postponed, FetchError) as trouble:
+                if visit.url != visit.link.url and (trouble.retry or isinstance(trouble, Postponed)):
+                    # What the first host had to say is said; what remains to be asked is the target.
+                    self._seen.forget(visit.url)
+                    raise Redirected(visit.url, visit.hops, f"redirects to {visit.url}") from trouble
+                raise
+            if fetched.location is None:
+                return fetched
+            self._move(visit, fetched.location)
+
+    def give_back(self, visit: Visit) -> None:
+        """No page came of it."""
+        self._places.refund(self._places.site(visit.host))
+
+    def release_rested(self) -> None:
+        now = time.monotonic()
+        while self._resting and self._resting[0][0] <= now:
+            host = heapq.heappop(self._resting)[1]
+            if self.visitor.is_free(self._places.names[host]):
+                self._frontier.release(host)
+            else:
+                self._let_rest(host)
+
+    async def _ask(self, visit: Visit) -> Fetched:
+        try:
+            if trap := self._seen.refusal(visit.url):
+                self.visitor.cancel(self._places.names[visit.host])
+                raise Blocked(visit.url, trap)
+            return await self.visitor.get(visit.url)
+        finally:
+            self._let_rest(visit.host)
+
+    def _move(self, visit: Visit, target: str) -> None:
+        """Take a visit to where it was sent, or say that the target must wait like any other link."""
+        visit.hops += 1
+        if visit.hops > MAX_REDIRECTS:
+            raise FetchError(visit.url, f"more than {MAX_REDIRECTS} redirects")
+        if self._seen.knows(target):
+            raise Redirected(None, visit.hops, f"redirects to {target}, which is known")
+        host = self._places.host(target)
+        here, there = self._places.site(visit.host), self._places.site(host)
+        full = here != there and self._places.is_full(there)
+        if full or not self.visitor.is_free(self._places.names[host]) or self._seen.refusal(target):
+            raise Redirected(target, visit.hops, f"redirects to {target}")
+        self._seen.add(target)
+        self._places.refund(here)
+        self.seize(host)
+        visit.url, visit.host = target, host
+
+    def _let_rest(self, host: int) -> None:
+        """Look at a held host again when its pause is over, or soon where a request to it is under way."""
+        until = min(self.visitor.free_at(self._places.names[host]), time.monotonic() + LOOK_AGAIN_SECONDS)
+        heapq.heappush(self._resting, (until, host))
+        self._wake()
