@@ -124,6 +124,18 @@ async def test_robots_txt_is_asked_first_and_obeyed(site: SmallSite, make_crawl:
     assert summary.pages == 2, "a refused link costs nothing"
 
 
+async def test_robots_txt_is_a_request_that_is_followed_by_a_pause_also_when_it_forbids_the_page(
+    site: SmallSite, make_crawl: MakeCrawl
+) -> None:
+    site.robots("b.test", "User-agent: *\nDisallow: /secret")
+    site.page("a.test/", links=["b.test/secret/1", "b.test/secret/2", "b.test/open"])
+    site.page("b.test/open")
+    await (await make_crawl(site.topic("a.test/"), {"delay_seconds": 0.2}, policy="breadth-first")).run()
+    asked = [one for one in site.asked if one.host == "b.test"]
+    assert [one.path for one in asked] == ["/robots.txt", "/open"]
+    assert asked[1].arrived - asked[0].finished >= 0.2
+
+
 async def test_unreachable_robots_txt_means_not_fetched(site: SmallSite, make_crawl: MakeCrawl) -> None:
     site.robots("b.test", "", status=503)
     site.page("a.test/", links=["b.test/1"])

@@ -76,14 +76,12 @@ class Visitor:
         """The answer to one GET of a reserved host: a page, or a redirect; anything else is raised."""
         host = host_of(url)
         address = await self._reserve_address(host, url)
+        if self.settings.obey_robots:
+            await self._obey(host, address, url)
         try:
-            if self.settings.obey_robots:
-                await self._obey(host, address, url)
             fetched = await self._client.get(url)
             if fetched.status != 200 and not fetched.location:
                 raise BadStatus(url, fetched.status, retry_after(fetched, time.time()))
-        except Postponed:
-            raise
         except FetchError as trouble:
             self._end(host, address, trouble)
             raise
@@ -108,35 +106,57 @@ class Visitor:
         return address
 
     async def _obey(self, host: str, address: str, url: str) -> None:
-        """Return only if robots.txt is known to allow `url` and the host may be asked now."""
-        asks = self._robots.access(url) is Access.UNKNOWN
-        if asks:
+        """Return only if robots.txt is known to allow `url` and the host, still reserved, may be asked now."""
+        if self._robots.access(url) is Access.UNKNOWN:
+            await self._ask_robots(host, address, url)
+            refusal = self._refusal(host, url)
+            if refusal:
+                raise Disallowed(url, refusal)
+            if not self.is_free(host):
+                raise Postponed(url, "robots.txt was asked for; the host rests first")
+            for name in _both(host, address):
+                self._pace.begin(name)
+        elif refusal := self._refusal(host, url):
+            for name in _both(host, address):
+                self._pace.cancel(name)
+            raise Disallowed(url, refusal)
+
+    async def _ask_robots(self, host: str, address: str, url: str) -> None:
+        """Fetch robots.txt; like any request it is followed by a pause."""
+        try:
             answer = await self._robots.ask(self._client, url)
             if not answer.reached:
                 raise Disallowed(url, f"robots.txt could not be had (status {answer.status})", retry=True)
-            await self._keep_robots(answer)
-        pause, longest = self._robots.delay_seconds(url), self.settings.max_crawl_delay_seconds
-        if pause > longest:
-            raise Disallowed(url, f"robots.txt asks for a pause above {longest:g} s")
-        self._pace.slow_down(host, pause)
-        if self._robots.access(url) is Access.DISALLOWED:
-            raise Disallowed(url, "disallowed by robots.txt")
-        if asks:
-            self._end(host, address, None)
-            if not self.is_free(host):
-                raise Postponed(url, "robots.txt was asked for; the host rests first")
-            for name in (host, address) if address else (host,):
-                self._pace.begin(name)
+        except FetchError as trouble:
+            self._end(host, address, trouble)
+            raise
+        await self._keep_robots(answer)
+        self._slow_down(host, url)
+        self._end(host, address, None)
+
+    def _refusal(self, host: str, url: str) -> str | None:
+        """Why robots.txt forbids `url`, if it does."""
+        longest = self.settings.max_crawl_delay_seconds
+        if self._robots.delay_seconds(url) > longest:
+            return f"robots.txt asks for a pause above {longest:g} s"
+        self._slow_down(host, url)
+        return "disallowed by robots.txt" if self._robots.access(url) is Access.DISALLOWED else None
+
+    def _slow_down(self, host: str, url: str) -> None:
+        wanted = self._robots.delay_seconds(url)
+        self._pace.slow_down(host, min(wanted, self.settings.max_crawl_delay_seconds))
 
     def _end(self, host: str, address: str, trouble: FetchError | None, seconds: float = 0.0) -> None:
         """Let host and address rest, as long as what happened asks for."""
-        for name in (host, address) if address else (host,):
-            if isinstance(trouble, Disallowed) and not trouble.retry:
-                self._pace.cancel(name)
-            elif trouble and trouble.retry:
+        for name in _both(host, address):
+            if trouble and trouble.retry:
                 self._pace.end_badly(name, trouble.wait_seconds, trouble.reason)
             else:
                 self._pace.end(name, seconds)
+
+
+def _both(host: str, address: str) -> tuple[str, ...]:
+    return (host, address) if address else (host,)
 
 
 def _without_port(host: str) -> str:
