@@ -10,19 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tres_crawler.parse import (
-    MAX_ANCHOR_LENGTH,
-    MAX_OUTLINKS,
-    MAX_URL_LENGTH,
-    SMALL_BYTES,
-    SMALL_TAGS,
-    decode,
-    header_rules,
-    is_harmless,
-    parse,
-    parse_page,
-    simplified,
-)
+from tres_crawler.parse import parse, parse_page
+from tres_crawler.parse.charset import decode
+from tres_crawler.parse.page import MAX_ANCHOR_LENGTH, MAX_OUTLINKS, MAX_URL_LENGTH, header_rules
+from tres_crawler.parse.simplify import SMALL_BYTES, SMALL_TAGS, is_harmless, simplified
 from tres_crawler.records import Document, Fetched, Outlink
 from tres_crawler.urls import canonical
 

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import NamedTuple
 
-import webencodings
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from tres_crawler.parse.charset import decode
+from tres_crawler.parse.simplify import SMALL_BYTES, SMALL_TAGS, is_harmless, simplified
+from tres_crawler.parse.tags import INLINE, UNREADABLE
 from tres_crawler.records import Document, Fetched, Outlink
 from tres_crawler.urls import canonical
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
 
 AGENT = "tres_crawler"
 MAX_URL_LENGTH = 2000
@@ -28,24 +23,11 @@ MAX_OUTLINKS = 2000
 MAX_ANCHOR_LENGTH = 300
 MAX_HEADINGS = 100
 CONTEXT_WORDS = 8
-SMALL_BYTES, SMALL_TAGS = 200_000, 2500
-"""A page below both is parsed in place, within 50 ms."""
-PLAIN_CHARS, PLAIN_TAGS = 30_000, 600
-"""A page below both cannot take long, whatever is in it."""
-MAX_CHARS, MAX_TAGS = 2_000_000, 100_000
-"""What follows so many, scripts and the like not counted, is not read."""
-MAX_DEPTH = 200
-MAX_TAG_CHARS = 20_000
 MAIN_SHARE = 0.05
 """A page with less of its words outside what looks like boilerplate, and no <main>, is kept whole."""
 
-UNREADABLE = _names("script style noscript template iframe svg select textarea object noembed noframes xmp")
 BOILERPLATE = frozenset({"nav", "footer", "aside"})
 ROLES = {"navigation": "nav", "contentinfo": "footer", "complementary": "aside", "banner": "header", "main": "main"}
-INLINE = _names(
-    "a abbr b bdi bdo big cite code data em font i img ins kbd label mark q s samp small span strong sub sup time "
-    "tt u var wbr"
-)
 _NAMED_BOILERPLATE = re.compile(
     r"(?<![^\s])(?!(?:has|with|no|without|is)[-_])(?:[\w-]*[-_])?"
     r"(?:nav|navbar|navigation|navmenu|topnav|menu|menubar|submenu|footer|sidebar|side-bar|breadcrumbs?|onetrust|gdpr)"
@@ -93,193 +75,6 @@ def parse(fetched: Fetched) -> Document:
         noindex=_says(rules, "index"),
         nofollow=nofollow,
     )
-
-
-# ---- bytes to text ----
-
-_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_META = re.compile(r"<meta[\s/]([^>]*)>", re.IGNORECASE)
-_XML = re.compile(r"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)""")
-_ATTRIBUTE = re.compile(
-    r"""(?<![^\s"'/])([a-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?""", re.IGNORECASE
-)
-
-
-def decode(fetched: Fetched) -> str:
-    """The body as text, by the HTML standard: byte order mark, HTTP header, the page's own word, else the likeliest."""
-    encoding = _declared(fetched) or _guessed(fetched.body)
-    # In pieces, for the sake of the event loop; the decoder looks for the byte order mark itself.
-    decoder = webencodings.IncrementalDecoder(encoding, "replace")
-    pieces = [fetched.body[at : at + 500_000] for at in range(0, len(fetched.body), 500_000)]
-    return "".join([*map(decoder.decode, pieces), decoder.decode(b"", final=True)])
-
-
-def _declared(fetched: Fetched) -> webencodings.Encoding | None:
-    header = _CHARSET.search(fetched.content_type)
-    encoding = webencodings.lookup(header[1]) if header else None
-    if encoding:
-        return encoding
-    head = _COMMENT.sub("", fetched.body[:1024].decode("latin-1"))
-    for label in _labels(head):
-        encoding = webencodings.lookup(label)
-        if encoding:
-            # A page whose label could be read as ASCII is not in UTF-16, whatever it says.
-            return webencodings.UTF8 if encoding.name.startswith("utf-16") else encoding
-    return None
-
-
-def _labels(head: str) -> Iterator[str]:
-    for meta in _META.finditer(head):
-        values = _attributes(meta[1])
-        if "charset" in values:
-            yield values["charset"].strip()
-        elif values.get("http-equiv", "").strip().lower() == "content-type":
-            found = _CHARSET.search(values.get("content", ""))
-            if found:
-                yield found[1]
-    declaration = _XML.match(head)
-    if declaration:
-        yield declaration[1]
-
-
-def _guessed(body: bytes) -> webencodings.Encoding:
-    """UTF-8, also with its last letter cut off or a few bytes broken; else windows-1252, which fits any bytes."""
-    sample = body[:500_000]
-    try:
-        text, read = codecs.utf_8_decode(sample, "strict", False)
-        sound = read == len(sample) or not text.isascii()
-    except UnicodeDecodeError:
-        text = sample.decode("utf-8", "replace")
-        sound = len(sample) - len(text) > 10 * text.count("\ufffd")
-    return webencodings.UTF8 if sound else webencodings.lookup("windows-1252")
-
-
-# ---- text to a tree that is safe to walk ----
-
-_TOKEN = re.compile(
-    r"<(?:(/?)([a-z][^\s/>]{0,30}+)"  # whether an end, and of what
-    r"""((?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+){0,5000}+)>?|[!?/]|)""",  # attributes; a comment; a mere sign
-    re.IGNORECASE,
-)
-_NESTED = _names(
-    "div section main article nav header footer aside form h1 h2 h3 ul ol dl table menu fieldset details dialog"
-)
-_KEPT = _names("div section main article nav header footer aside h1 h2 h3")
-_SINGLE = frozenset({"meta", "link", "base", "html", "body", "img", "area"})
-_NEEDED = _names("href rel title alt aria-label class id role name content lang hidden style http-equiv property")
-
-
-# A tag too long, or one that does not end with the next ">".
-_LONG_TAG = re.compile(r"""<[a-z][^>]{10000}|=\s*+(?:"[^">]*+>|'[^'>]*+>)""", re.IGNORECASE)
-# Tags that are opened again in every paragraph until they are closed; those closed at once are harmless.
-_REOPENED = re.compile(
-    r"<(b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])(?![^<>]*+>[^<>]*+</\1>)", re.IGNORECASE
-)
-MAX_REOPENED = 150_000
-
-
-def is_harmless(text: str, tags: int) -> bool:
-    """Whether the parser cannot take long; most pages need not be simplified."""
-    if len(text) <= PLAIN_CHARS and tags <= PLAIN_TAGS:
-        return True
-    if len(text) > SMALL_BYTES or tags > SMALL_TAGS or _LONG_TAG.search(text):
-        return False
-    return tags * sum(1 for _ in _REOPENED.finditer(text)) <= MAX_REOPENED
-
-
-def simplified(text: str) -> str:
-    """A page with only the tags that matter here, balanced and not deep, and only the attributes that are read.
-
-    The time to build a tree grows with the square of its depth, of the attributes of one tag, and of the unclosed
-    <b>s: a page of 300 KB can take ten seconds. What is written here is all that the parser sees, so that no tag can
-    be hidden from the count.
-    """
-    out: list[str] = []
-    opened: list[str] = []
-    counts: Counter[str] = Counter()
-    at = 0
-    for _ in range(MAX_TAGS):
-        token = _TOKEN.search(text, at)
-        if token is None:
-            out.append(_escaped(text[at:]))
-            break
-        out.append(_escaped(text[at : token.start()]))
-        at = token.end()
-        end, name, rest = token.groups()
-        name = name and name.lower()
-        if name is None:
-            if len(token[0]) == 1:
-                out.append("&lt;")
-            else:
-                at = _after_comment(text, token.start())
-        elif end:
-            out.append(_closed(name, opened, counts))
-        elif name in UNREADABLE or name == "title":
-            start, at = at, _end_of(name, text, at)
-            if name == "title":
-                out.append(f"<title>{_escaped(text[start:at])}</title>")
-        elif name in _NESTED:
-            if len(opened) < MAX_DEPTH:
-                opened.append(name)
-                counts[name] += 1
-                out.append(f"<{_short(name)}{_needed(rest)}>")
-        elif name == "a" or name in _SINGLE:
-            out.append(f"<{name}{_needed(rest)}>")
-        else:
-            out.append(" " if name in INLINE else "<p>")
-    return "".join(out)[:MAX_CHARS]
-
-
-def _closed(name: str, opened: list[str], counts: Counter[str]) -> str:
-    if name == "a":
-        return "</a>"
-    if not counts[name]:
-        return " " if name in INLINE or name in _NESTED else "</p>"
-    ends = []
-    while True:
-        last = opened.pop()
-        counts[last] -= 1
-        ends.append(f"</{_short(last)}>")
-        if last == name:
-            return "".join(ends)
-
-
-def _short(name: str) -> str:
-    return name if name in _KEPT else "div"
-
-
-def _after_comment(text: str, start: int) -> int:
-    if not text.startswith("<!--", start):
-        end = text.find(">", start)
-        return end + 1 if end >= 0 else len(text)
-    end = text.find("-->", start + 2)  # <!--> is a whole comment
-    return end + 3 if end >= 0 else len(text)
-
-
-def _end_of(name: str, text: str, at: int) -> int:
-    end = re.compile(f"</(?i:{name})").search(text, at)
-    return end.start() if end else len(text)
-
-
-def _needed(rest: str) -> str:
-    if not rest:
-        return ""
-    values = _attributes(rest[:MAX_TAG_CHARS])
-    kept = [f' {name}="{value.replace(chr(34), "&quot;")}"' for name, value in values.items() if name in _NEEDED]
-    return "".join(kept)
-
-
-def _attributes(rest: str) -> dict[str, str]:
-    """By name, the first of each, as browsers take them."""
-    values: dict[str, str] = {}
-    for name, double, single, bare in _ATTRIBUTE.findall(rest):
-        values.setdefault(name.lower(), double or single or bare)
-    return values
-
-
-def _escaped(text: str) -> str:
-    return text.replace("<", "&lt;") if "<" in text else text
 
 
 # ---- the tree, read once ----
