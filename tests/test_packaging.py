@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,12 @@ def test_the_container_runs_commands_and_settings_that_exist() -> None:
     for source in re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile, re.MULTILINE):
         assert all((ROOT / name).exists() for name in source.split()), source
     assert "-c requirements.lock" in dockerfile
+    client = ["docker", "compose"]
+    if (
+        shutil.which("docker")
+        and subprocess.run([*client, "version"], capture_output=True, check=False).returncode == 0
+    ):
+        subprocess.run([*client, "config", "--quiet"], cwd=ROOT, check=True)
 
 
 def test_the_entry_point_makes_a_token_once_and_prints_it_once(tmp_path: Path) -> None:
