@@ -39,6 +39,7 @@ test: check
 	$(BIN)/pytest
 
 bench: $(READY)
+	$(BIN)/tres bench fetch
 	$(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -s
 
 lock: $(READY)

@@ -17,6 +17,9 @@ TresError
   NotFound                  no such crawl                  a 404 for the caller
 """
 
+MAX_REASON = 200
+"""Characters of a reason that are kept: some hosts have much to say."""
+
 
 class TresError(Exception):
     """Expected trouble; its text is one paragraph that says what is wrong and what to do."""
@@ -38,7 +41,7 @@ class FetchError(TresError):
     def __init__(self, url: str, reason: str, wait_seconds: float = 0.0) -> None:
         super().__init__(f"{reason}: {url}")
         self.url = url
-        self.reason = reason
+        self.reason = reason[:MAX_REASON]
         self.wait_seconds = wait_seconds
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tres_crawler.errors import Blocked, FetchError, Postponed
+from tres_crawler.errors import MAX_REASON, Blocked, FetchError, Postponed
 from tres_crawler.fetch.visitor import Visitor
 from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.frontier.places import Places
@@ -25,7 +25,7 @@ class Redirected(Exception):
         super().__init__(reason)
         self.target = target
         self.hops = hops
-        self.reason = reason
+        self.reason = reason[:MAX_REASON]
 
 
 @dataclass

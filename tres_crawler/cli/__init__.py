@@ -7,7 +7,7 @@ import sys
 import typer
 
 from tres_crawler import __version__
-from tres_crawler.cli import crawling, exporting, looking, service, simulated
+from tres_crawler.cli import bench, crawling, exporting, looking, service, simulated
 from tres_crawler.errors import ConfigError, TopicError, TresError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command("export")(exporting.export)
 app.command("serve")(service.serve)
 app.command("simweb")(simulated.simweb)
 app.command("demo")(simulated.demo)
+app.add_typer(bench.app, name="bench")
 app.add_typer(looking.db, name="db")
 
 

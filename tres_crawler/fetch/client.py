@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import TypedDict
 from urllib.request import getproxies_environment
 
@@ -23,6 +24,8 @@ from tres_crawler.urls import canonical, host_of
 PRODUCT = "tres_crawler"
 READABLE = ("text/html", "application/xhtml+xml", "text/plain")
 REDIRECTS = (301, 302, 303, 307, 308)
+MOST_STALE = 3
+"""Kept connections that may turn out closed before a new one is made."""
 DECODE_BESIDE_BYTES = 200_000
 """Larger bodies are decompressed in a thread, so that the event loop does not wait for it."""
 
@@ -61,7 +64,10 @@ class Client:
             auto_decompress=False,
             max_line_size=settings.max_header_bytes,
             max_field_size=settings.max_header_bytes,
+            trace_configs=[_notes_reuse()],
         )
+        # Otherwise aiohttp asks again by itself after any broken connection, past our pace.
+        self._session._retry_connection = False
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -78,11 +84,22 @@ class Client:
 
         With `first_bytes` a longer body is cut there instead of refused.
         """
+        for _ in range(MOST_STALE):
+            reused: list[bool] = []
+            try:
+                return await self._get(url, readable_only, first_bytes, reused)
+            except Unreachable as trouble:
+                # A kept connection that its host has closed meanwhile: the request was never seen.
+                if not (reused and isinstance(trouble.__cause__, aiohttp.ServerDisconnectedError | ConnectionError)):
+                    raise
+        return await self._get(url, readable_only, first_bytes, [])
+
+    async def _get(self, url: str, readable_only: bool, first_bytes: int | None, reused: list[bool]) -> Fetched:
         assert self._session is not None
         started = time.monotonic()
         try:
             where, how = self._address(url)
-            async with self._session.get(where, allow_redirects=False, **how) as response:
+            async with self._session.get(where, allow_redirects=False, trace_request_ctx=reused, **how) as response:
                 status = response.status
                 target = response.headers.get("Location") if status in REDIRECTS else None
                 if readable_only and status == 200 and not _is_readable(response):
@@ -148,6 +165,17 @@ class Client:
         settings = self.settings
         everything = bool(settings.allow_private_addresses or settings.connect_to or self._proxies)
         return lambda _address, _port: everything
+
+
+def _notes_reuse() -> aiohttp.TraceConfig:
+    """Tells a request, by the list it brings along, that it went over a kept connection."""
+    trace = aiohttp.TraceConfig()
+
+    async def note(_session: object, context: SimpleNamespace, _params: object) -> None:
+        context.trace_request_ctx.append(True)
+
+    trace.on_connection_reuseconn.append(note)
+    return trace
 
 
 def _proxies(settings: FetchSettings) -> dict[str, str]:

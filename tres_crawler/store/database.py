@@ -17,6 +17,8 @@ from tres_crawler.store import migrate, sqlite
 AnySelect = Select[*tuple[Any, ...]]
 AnyRow = Row[*tuple[Any, ...]]
 
+READERS = 40
+"""Connections kept open, the writer's included; a crawl reads a row for each of its slots."""
 BATCH_STEPS = 64
 """Most writes that share a commit; while one commit runs, the next batch gathers by itself."""
 
@@ -46,7 +48,7 @@ class Database:
 
     async def __aenter__(self) -> Database:
         await asyncio.to_thread(migrate.check if self.read_only else migrate.upgrade, self.url)
-        self._engine = create_async_engine(self.url)
+        self._engine = create_async_engine(self.url, pool_size=READERS, max_overflow=0)
         sqlite.prepare(self._engine.sync_engine, self.read_only)
         if not self.read_only:
             try:

@@ -1,0 +1,66 @@
+"""`tres bench`: figures that back what the project claims."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tres_crawler.cli.common import console, run
+from tres_crawler.experiments import fetch as fetching
+from tres_crawler.experiments.report import Report, Say
+
+app = typer.Typer(help="Measure what this crawler does, beside other ways to do it.", no_args_is_help=True)
+
+QuickOption = Annotated[bool, typer.Option("--quick", help="A smaller run that ends within a minute.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+
+
+@app.callback()
+def bench() -> None:
+    """Keeps `fetch` a command of its own while there is no other."""
+
+
+@app.command("fetch")
+def fetch(
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    pages: Annotated[
+        int | None,
+        typer.Option(min=1, help="Pages to fetch.  [default: 2000, 300 quick; of politeness 1000, 150 quick]"),
+    ] = None,
+    repeat: Annotated[
+        int | None, typer.Option(min=1, help="How often each way is measured.  [default: 3; 2 quick]")
+    ] = None,
+    scrapy: Annotated[
+        str | None, typer.Option(metavar="PYTHON", help="An interpreter that has scrapy and selectolax installed.")
+    ] = None,
+    politeness: Annotated[
+        bool, typer.Option("--politeness", help="Instead of speed: a crawl as default settings make it, by the log.")
+    ] = False,
+) -> None:
+    """Pages a second of our fetching and parsing beside bare loops and Scrapy, on the same pages."""
+    if politeness:
+        wanted = pages or (fetching.QUICK_POLITE_PAGES if quick else fetching.POLITE_PAGES)
+        report = run(fetching.politeness(wanted, fetching.POLITE_SITES, sayer()))
+    else:
+        wanted = pages or (fetching.QUICK_PAGES if quick else fetching.PAGES)
+        turns = repeat or (fetching.QUICK_REPEAT if quick else fetching.REPEAT)
+        report = run(fetching.speed(wanted, turns, scrapy, sayer()))
+    show(report, as_json)
+
+
+def sayer() -> Say:
+    """Progress goes to standard error, one line at a time: standard output is for the figures."""
+    out = Console(stderr=True, highlight=False)
+    return lambda text: out.print(text, style="dim", soft_wrap=True)
+
+
+def show(report: Report, as_json: bool) -> None:
+    if as_json:
+        print(report.json())
+        return
+    out = console()
+    for table in report.tables():
+        out.print(table)

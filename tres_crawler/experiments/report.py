@@ -1,0 +1,65 @@
+"""What a benchmark found: rows of figures, and a check for every goal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.table import Table
+
+Say = Callable[[str], None]
+"""Tells a person how far a benchmark has come."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A figure beside its goal."""
+
+    name: str
+    value: float | None
+    """None if there was nothing to measure."""
+    goal: str
+    holds: bool
+
+    @classmethod
+    def at_least(cls, name: str, value: float | None, goal: float) -> Check:
+        return cls(name, value, f"at least {goal:g}", value is not None and value >= goal)
+
+    @classmethod
+    def at_most(cls, name: str, value: float | None, goal: float) -> Check:
+        return cls(name, value, f"at most {goal:g}", value is not None and value <= goal)
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a benchmark has to say; every row has the same columns."""
+
+    bench: str
+    settings: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    checks: Sequence[Check]
+
+    def json(self) -> str:
+        return json.dumps(asdict(self), indent=2)
+
+    def tables(self) -> Iterable[Table]:
+        """The rows, then the checks, for a person to read."""
+        yield _table(f"bench {self.bench}", self.rows)
+        yield _table("checks", [{**asdict(check), "holds": "yes" if check.holds else "NO"} for check in self.checks])
+
+
+def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for name in rows[0] if rows else ():
+        table.add_column(name.replace("_", " "), justify="right" if isinstance(rows[0][name], int | float) else "left")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    return table
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
