@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tres_crawler.errors import ConfigError
-from tres_crawler.simweb.params import FAMILIES, PRESETS, WebParams, family
+from tres_crawler.simweb.params import FAMILIES, PRESETS, TOPICS, WebParams, family
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -25,6 +25,8 @@ def test_every_preset_is_a_web(preset: str) -> None:
         ({"anchor_generic": 0.7, "anchor_empty": 0.4}, "anchor_generic + anchor_empty + anchor_misleading is 1.15"),
         ({"slowest_change": 3.0, "fastest_change": 1.0}, "swap them"),
         ({"topical": 0, "portals": 0, "blogs": 0, "forums": 0}, "no kind of site with content"),
+        ({"rare_topics": {"sport": 0.5}}, 'rare_topics names "sport", which is no topic (Did you mean "sports"?)'),
+        ({"rare_topics": dict.fromkeys(TOPICS, 0.0)}, "rare_topics leaves no topic"),
         ({"preset": "nasty"}, 'There is no preset "nasty".'),
     ],
 )

@@ -7,11 +7,15 @@ import json
 from collections import Counter
 from itertools import combinations
 
+import pytest
+
+from tres_crawler.simweb.params import TOPICS
 from tres_crawler.simweb.prose import POOLS, PROSE_FILE, _rows, load
 from tres_crawler.text import words
 
 LARGE = {"sports", "food", "hardware", "computers", "health", "recreation", "games"}
 SMALL = {"arts", "business", "news", "reference", "science", "society"}
+LONG_KINDS = ("paragraph", "template", "background", "comment", "ad", "foreign")
 MISLEADING = {"court": "sports", "java": "computers", "apple": "food", "pitch": "sports"}
 
 
@@ -32,20 +36,40 @@ def test_every_topic_has_enough_varied_paragraphs() -> None:
     assert all(40 <= len(row["text"].split()) <= 100 for row in paragraphs)
 
 
-def test_a_topic_uses_thousands_of_words() -> None:
+def test_a_pool_shows_thousands_of_words_of_a_large_topic_and_a_thousand_of_a_small_one() -> None:
     for topic in LARGE | SMALL:
-        used = {word for row in _rows() if row["topic"] == topic for word in words(json.dumps(row))}
-        assert len(used) >= 2000, topic
+        for pool in POOLS:
+            used = {
+                word
+                for row in _rows()
+                if row["topic"] == topic and row.get("pool", pool) == pool
+                for word in words(row.get("text", "") or " ".join(row["values"]))
+            }
+            assert len(used) >= (2000 if topic in LARGE else 1000), (topic, pool, len(used))
 
 
-def test_pools_share_no_paragraph_not_even_in_part() -> None:
-    by_pool = {
-        pool: [shingles(row["text"]) for row in _rows() if row["kind"] == "paragraph" and row["pool"] == pool]
-        for pool in POOLS
-    }
+@pytest.mark.parametrize("kind", LONG_KINDS)
+def test_pools_share_no_long_text_not_even_in_part(kind: str) -> None:
+    by_pool = {pool: set[tuple[str, ...]]() for pool in POOLS}
+    for row in _rows():
+        if row["kind"] == kind:
+            by_pool[row["pool"]] |= shingles(row["text"])
+    assert all(by_pool.values())
     for one, other in combinations(POOLS, 2):
-        shared = set[tuple[str, ...]]().union(*by_pool[one]) & set[tuple[str, ...]]().union(*by_pool[other])
+        shared = by_pool[one] & by_pool[other]
         assert not shared, f"{one} and {other} share {shared}"
+
+
+def test_only_short_texts_belong_to_all_pools() -> None:
+    shared = {row["kind"] for row in _rows() if "pool" not in row}
+    assert shared == {"slot", "nav", "footer", "cookie", "generic_anchor", "parked", "error", "sitename"}
+
+
+def test_a_pool_loads_its_own_texts_only() -> None:
+    for kind in ("background", "comment", "ad"):
+        shown = [{template.parts for template in load(pool).common[kind]} for pool in POOLS]
+        assert all(len(texts) >= 50 for texts in shown)
+        assert not any(one & other for one, other in combinations(shown, 2))
 
 
 def test_some_words_mislead() -> None:
@@ -79,6 +103,10 @@ def test_every_slot_is_filled_in_every_pool() -> None:
             for facet in topic.facets:
                 for template in (*facet.paragraphs, *facet.titles, *facet.anchors, *facet.sentences, *facet.pieces):
                     assert "{" not in template.fill(7)
+
+
+def test_the_parameters_know_all_topics() -> None:
+    assert tuple(topic.name for topic in load("train").topics) == TOPICS
 
 
 def test_the_card_fits_the_file() -> None:

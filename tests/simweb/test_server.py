@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
@@ -18,9 +19,9 @@ from tres_crawler.errors import ConfigError
 from tres_crawler.simweb.model import Web
 from tres_crawler.simweb.params import WebParams
 from tres_crawler.simweb.server import RequestLog, SimServer
-from tres_crawler.simweb.truth import read_log
+from tres_crawler.simweb.truth import read_log, read_start
 
-PARAMS = WebParams(sites=400, pages=8000, seed=5)
+PARAMS = WebParams(sites=400, pages=8000, seed=5, slow_sites=0.0)
 
 
 class Answer(NamedTuple):
@@ -189,6 +190,9 @@ async def test_the_log_has_the_web_and_then_a_line_for_each_request_before_it_is
         assert len(log.read_text().splitlines()) == 1 + number
     params, requests = read_log(log)
     assert params == PARAMS
+    start = read_start(log)
+    assert (start.web, start.time_scale) == (PARAMS, 0.0)
+    assert 0 <= requests[0].arrived - start.started < 60
     assert [(one.host, one.path, one.status, one.conditional) for one in requests] == [
         (host, "/", 200, False),
         (host, "/robots.txt", 200, False),
@@ -208,3 +212,29 @@ async def test_a_port_that_is_taken_and_a_log_that_cannot_be_written_are_told_wi
             pass
     with pytest.raises(ConfigError, match=r"cannot be written.*--log"):
         RequestLog(tmp_path / "no" / "folder" / "log", PARAMS)
+
+
+async def test_the_date_is_the_webs_own(caller: Caller, server: SimServer, home: str) -> None:
+    assert (await caller.ask(home)).headers["Date"] == "Thu, 01 Jan 2026 00:00:00 GMT"
+    server.time_scale = 3600.0
+    server._started -= 48
+    assert (await caller.ask(home)).headers["Date"].startswith("Sat, 03 Jan 2026 00:")
+
+
+async def test_a_slow_host_takes_its_time(home: str) -> None:
+    async with SimServer(Web(PARAMS.model_copy(update={"slow_sites": 1.0}))) as slow, SimServer(Web(PARAMS)) as quick:
+        begun = time.monotonic()
+        for server, is_late in ((slow, True), (quick, False)):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            with closing(writer):
+                assert (await Caller(reader, writer).ask(home)).status == 200
+            assert (time.monotonic() - begun >= 0.5) == is_late
+            begun = time.monotonic()
+
+
+def test_pages_made_ahead_do_not_count_as_requests() -> None:
+    web = Web(WebParams.of(sites=20, pages=100, limited_sites=1.0))
+    server = SimServer(web)
+    server.prepare(100)
+    assert server.answer(web.sites[0].host, "/", {}).status == 200
+    assert server.answer(web.sites[0].host, "/", {}).status == 429

@@ -12,17 +12,18 @@ import pytest
 
 from tres_crawler.simweb.model import Web
 from tres_crawler.simweb.params import WebParams
-from tres_crawler.simweb.truth import Request, Truth, judge, pages_of, read_log
+from tres_crawler.simweb.truth import Request, Truth, harvest_over_time, judge, judge_hosts, pages_of, read_log
 
 
 class FixedWeb(Web):
-    """Four pages on two sites, with the truth about them written down."""
+    """Five pages on three sites, with the truth about them written down; one is a copy."""
 
     def __init__(self) -> None:
         self.topics = {
             ("www.tennis.test", "/"): "sports",
             ("www.tennis.test", "/cups"): "sports",
             ("news.tennis.test", "/"): "sports",
+            ("mirror.test", "/tennis"): "sports",
             ("soup.test", "/"): "food",
         }
 
@@ -30,15 +31,15 @@ class FixedWeb(Web):
         return self.topics.get((host, path))
 
     def content_of(self, host: str, path: str) -> tuple[int, int] | None:
-        return hash(host), hash(path)
+        return (hash("www.tennis.test"), hash("/")) if host == "mirror.test" else (hash(host), hash(path))
 
     def robots(self, host: str) -> tuple[int, str]:
-        return (200, "User-agent: *\nDisallow: /private\n") if host == "soup.test" else (404, "")
+        return (200, "User-agent: *\nDisallow: /private\nCrawl-delay: 2\n") if host == "soup.test" else (404, "")
 
 
-def asked(url: str, at: float = 0.0, seconds: float = 0.1, status: int = 200) -> Request:
+def asked(url: str, at: float = 0.0, seconds: float = 0.1, status: int = 200, conditional: bool = False) -> Request:
     parts = urlsplit(f"http://{url}")
-    return Request(at, at + seconds, parts.netloc, parts.path, status, False)
+    return Request(at, at + seconds, parts.netloc, parts.path, status, conditional)
 
 
 def truth_of(*requests: Request) -> Truth:
@@ -79,6 +80,61 @@ def test_a_page_asked_for_twice_is_a_repeat_and_counts_once_but_the_retry_of_a_f
         asked("www.tennis.test/robots.txt"),
     )
     assert (found.pages, found.relevant_pages, found.repeats) == (3, 1, 3)
+
+
+def test_a_page_stays_relevant_when_it_is_found_unchanged_and_a_conditional_visit_is_no_repeat() -> None:
+    found = truth_of(
+        asked("www.tennis.test/"),
+        asked("www.tennis.test/", status=304, conditional=True),
+        asked("www.tennis.test/cups", status=500),
+        asked("www.tennis.test/cups"),
+        asked("www.tennis.test/", status=200, conditional=True),
+    )
+    assert (found.pages, found.relevant_pages, found.repeats) == (2, 2, 0)
+    assert truth_of(asked("www.tennis.test/"), asked("www.tennis.test/")).repeats == 1
+
+
+def test_a_copy_adds_no_page_but_its_site() -> None:
+    requests = [asked("www.tennis.test/"), asked("mirror.test/tennis"), asked("soup.test/")]
+    for order in (requests, requests[::-1]):
+        found = truth_of(*order)
+        assert (found.pages, found.relevant_pages, found.relevant_sites) == (3, 1, 2)
+
+
+def test_harvest_over_time_ends_where_the_whole_crawl_does() -> None:
+    requests = [
+        asked("www.tennis.test/", status=500),
+        asked("soup.test/"),
+        asked("www.tennis.test/"),
+        asked("soup.test/"),
+        asked("www.tennis.test/robots.txt"),
+        asked("mirror.test/tennis"),
+        asked("www.tennis.test/cups"),
+    ]
+    rows = list(harvest_over_time(FixedWeb(), requests, "sports", every=2))
+    assert rows == [(2, 1, 1), (4, 2, 2)]
+    found = truth_of(*requests)
+    assert (found.pages, found.relevant_pages, found.relevant_sites) == rows[-1]
+    assert list(harvest_over_time(FixedWeb(), requests, "sports", every=3)) == [(3, 1, 2), (4, 2, 2)]
+    assert list(harvest_over_time(FixedWeb(), [], "sports")) == []
+
+
+def test_requests_sooner_than_the_crawl_delay_asks_are_counted_for_their_host() -> None:
+    requests = [
+        asked("soup.test/robots.txt", at=0.0),
+        asked("soup.test/", at=0.5),
+        asked("soup.test/1", at=2.52),
+        asked("soup.test/2", at=3.5),
+        asked("www.tennis.test/", at=3.0),
+        asked("www.tennis.test/cups", at=3.2),
+    ]
+    hosts = judge_hosts(FixedWeb(), requests)
+    assert (hosts["soup.test"].crawl_delay_seconds, hosts["soup.test"].hasty_requests) == (2.0, 1)
+    assert (hosts["www.tennis.test"].crawl_delay_seconds, hosts["www.tennis.test"].hasty_requests) == (None, 0)
+    assert hosts["soup.test"].smallest_gap_seconds == pytest.approx(0.4)
+    assert hosts["soup.test"].median_gap_seconds == pytest.approx(0.88)
+    assert (hosts["soup.test"].requests, hosts["soup.test"].largest_concurrency) == (4, 1)
+    assert truth_of(*requests).hasty_requests == 1
 
 
 def test_requests_against_robots_txt_are_counted_whatever_they_were_answered() -> None:
@@ -166,3 +222,9 @@ def test_the_command_prints_the_truth_of_a_log_as_json(tmp_path: Path) -> None:
     printed = json.loads(subprocess.run(command, capture_output=True, timeout=60, check=True).stdout)
     assert (printed["topic"], printed["pages"], printed["relevant_pages"]) == ("sports", 2, 1)
     assert printed["harvest_rate"] == 0.5
+    assert printed["web"]["sites"] == 400
+    assert "over_time" not in printed and "hosts" not in printed
+    more = [*command, "--over-time", "1", "--hosts"]
+    printed = json.loads(subprocess.run(more, capture_output=True, timeout=60, check=True).stdout)
+    assert [row["pages"] for row in printed["over_time"]] == [1, 2]
+    assert printed["hosts"][seed.netloc]["requests"] == 2

@@ -51,8 +51,11 @@ def simweb(
     Crawl it with: tres crawl DIR/sports.toml --connect-to 127.0.0.1:PORT
     """
     web = Web(WebParams.of(preset, params, sites=sites, pages=pages, seed=seed))
-    if write_topics_to:
-        write_topics(web, write_topics_to)
+    if write_topics_to and not write_topics(web, write_topics_to):
+        print(
+            "No topic file was written: no topic has a site on this web that would do as a seed. Raise --sites.",
+            file=sys.stderr,
+        )
     if describe or plots:
         _describe(web, plots)
         return
@@ -61,6 +64,8 @@ def simweb(
 
 def _describe(web: Web, plots: Path | None) -> None:
     out = console()
+    if plots:
+        description.make_folder(plots)
     found = description.describe(web)
     for table in description.tables(web, found):
         out.print(table)
@@ -91,7 +96,8 @@ def demo(
         log = Path(scratch) / "requests.jsonl"
         command = [sys.executable, "-m", "tres_crawler", "simweb", "--port", "0", "--log", str(log)]
         command += ["--write-topics", scratch]
-        out.print("Starting a simulated web of 1,000 sites and 50,000 pages …", highlight=False)
+        web = WebParams.of()
+        out.print(f"Starting a simulated web of {web.sites:,} sites and {web.pages:,} pages …", highlight=False)
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             try:
                 assert server.stdout is not None

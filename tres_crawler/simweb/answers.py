@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from email.utils import formatdate
 
-from tres_crawler.simweb.chance import mix
+from tres_crawler.simweb.chance import mix, share
 from tres_crawler.simweb.change import newest
 from tres_crawler.simweb.model import OLD, Page, Web
 from tres_crawler.simweb.render import EPOCH, render
@@ -15,6 +15,8 @@ from tres_crawler.simweb.sites import Site
 HTML = "text/html; charset=utf-8"
 LIMIT_SECONDS = 0.5
 """A limited site answers 429 to a request that comes sooner than this after the last."""
+OLDEST_HOURS = 24.0 * 365 * 4
+"""How long before the web's time 0 a page that does not change may have been written."""
 FILE_TYPES = {"pdf": "application/pdf", "zip": "application/zip", "jpg": "image/jpeg"}
 _GO = re.compile(r"/go/([1-3])/(\d{1,9})")
 _CALENDAR = re.compile(r"/calendar/(\d{4})/(\d{1,2})")
@@ -41,14 +43,15 @@ def answer(web: Web, host: str, path: str, hours: float = 0.0) -> Answer:
         status, rules = web.robots(host)
         return Answer(status, rules.encode(), "text/plain; charset=utf-8")
     wait = 0.5 + 1.5 * site.draw(31) if site.is_slow else 0.0
-    found = _GO.fullmatch(path)
+    bare, _, query = path.partition("?")
+    found = _GO.fullmatch(bare)
     if found and int(found[2]) < site.size:
-        return _redirect(
-            f"/go/{int(found[1]) - 1}/{found[2]}" if found[1] != "1" else web.path(web.page(site, int(found[2]))), host
-        )
-    if (found := _FILE.fullmatch(path)) and int(found[1]) < site.size:
+        hops, number = int(found[1]), int(found[2])
+        there = f"/go/{hops - 1}/{number}" if hops > 1 else web.path(web.page(site, number))
+        return _redirect(f"{there}?{query}" if query else there, host)
+    if (found := _FILE.fullmatch(bare)) and int(found[1]) < site.size:
         return Answer(200, bytes(mix(site.bits, at) % 256 for at in range(2000)), FILE_TYPES[found[2]])
-    if (found := _CALENDAR.fullmatch(path)) and site.has_calendar:
+    if (found := _CALENDAR.fullmatch(bare)) and site.has_calendar:
         return Answer(200, _calendar(web, site, int(found[1]), int(found[2])).encode())
     page = web.find(host, path)
     if page is None:
@@ -64,22 +67,37 @@ def is_limited(web: Web, host: str) -> bool:
     return site is not None and site.is_limited
 
 
+def web_date(hours: float) -> str:
+    """A time of the web as HTTP writes it."""
+    return formatdate(EPOCH + hours * 3600, usegmt=True)
+
+
 def too_many() -> Answer:
     return Answer(429, b"<!DOCTYPE html><title>Slow down</title>", headers=(("Retry-After", "1"),))
 
 
-def version(web: Web, page: Page, hours: float) -> tuple[str, float]:
-    """The ETag of a page at a time, and when it last changed (hours)."""
-    latest = newest(web, page, hours, 1)
-    return (f'"{mix(page.bits, latest[0].bits):016x}"', latest[0].hours) if latest else (f'"{page.bits:016x}"', 0.0)
+def version(web: Web, page: Page, hours: float, is_print: bool = False) -> tuple[str, float]:
+    """The ETag of a page at a time, and when it last changed (hours); a print version shows no news and stays."""
+    latest = [] if is_print else newest(web, page, hours, 1)
+    if latest:
+        return f'"{mix(page.bits, latest[0].bits):016x}"', latest[0].hours
+    return f'"{mix(page.bits, is_print):016x}"', -OLDEST_HOURS * share(mix(page.bits, 56))
+
+
+def is_print(path: str) -> bool:
+    return path.startswith("/print/")
 
 
 def _page(web: Web, site: Site, page: Page, path: str, hours: float, wait: float) -> Answer:
-    text = render(web, page, hours, print_version=path.startswith("/print/"))
+    query = path.partition("?")[2]
+    visit = mix(*query.encode()) if query and site.has_sessions else 0
+    text = render(web, page, hours, is_print(path), visit)
     headers: tuple[tuple[str, str], ...] = ()
     if site.has_validators:
-        tag, changed = version(web, page, hours)
-        headers = (("ETag", tag), ("Last-Modified", formatdate(EPOCH + changed * 3600, usegmt=True)))
+        tag, changed = version(web, page, hours, is_print(path))
+        if visit:
+            tag = f'"{mix(visit, *tag.encode()):016x}"'
+        headers = (("ETag", tag), ("Last-Modified", web_date(changed)))
     if site.is_latin:
         # The header promises UTF-8, the page says so too, the bytes are Latin-1.
         return Answer(200, text.encode("latin-1", "replace"), HTML, headers, wait)

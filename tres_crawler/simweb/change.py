@@ -54,8 +54,8 @@ class Process(NamedTuple):
 
 
 def processes(web: Web, page: Page) -> list[Process]:
-    """What makes a page change; nothing for one that never does."""
-    params = web.params
+    """What makes a page change; nothing for one that never does. A copy changes with its original."""
+    params, page = web.params, web.shown(page)
     if page.form not in (Form.ARTICLE, Form.HOME) or share(mix(page.bits, Draw.CHANGE)) >= params.changing:
         return []
     key = mix(page.bits, Draw.CHANGE, 1)

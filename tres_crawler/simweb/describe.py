@@ -16,12 +16,14 @@ from tres_crawler.errors import ConfigError
 from tres_crawler.simweb.answers import answer
 from tres_crawler.simweb.links import links_of
 from tres_crawler.simweb.model import Form, Page, Web
+from tres_crawler.simweb.params import FAMILIES
 from tres_crawler.simweb.sites import Kind
 
-SAMPLE_PAGES = 1500
-WALKS = 6
-WALK_STEPS = 80
+SAMPLE_PAGES = 1000
+BLIND_PAGES = 1000
+"""Pages of a blind crawl, but no more than a tenth of the web."""
 MOST_HOPS = 6
+MOST_PER_HOST = 100
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,10 @@ class Description:
     """Sites and pages by kind."""
     largest_site: int
     median_site: float
-    topics: dict[str, tuple[float, int, float]]
-    """Share of all pages, number of sites with one, and share met on random walks from the topic's seed."""
+    topics: dict[str, tuple[float, int]]
+    """Share of all pages, and number of sites about it."""
+    blind: dict[str, tuple[float, float]]
+    """For some topics, the harvest of a random and of a breadth-first crawler from the topic's seed."""
     forms: dict[str, float]
     mixing: list[list[float]]
     """Row: a page's topic, column: its content links' topics; the last of both is none."""
@@ -77,7 +81,8 @@ def describe(web: Web, seed: int = 1) -> Description:
         kinds={kind.name.lower(): _kind(web, kind) for kind in Kind},
         largest_site=max(sizes),
         median_site=median(sizes),
-        topics=_topics(web, sample, rng),
+        topics=_topics(web, sample),
+        blind=_blind(web),
         forms={
             form.name.lower(): _share(page.form is form for page in sample) for form in Form if form is not Form.GATE
         },
@@ -125,9 +130,12 @@ def tables(web: Web, found: Description) -> Iterable[Table]:
     for name, (sites, pages) in found.kinds.items():
         kinds.add_row(name, f"{sites:,}", f"{pages:,}")
     yield kinds
-    topics = Table("topic", "share of pages", "sites with a page", "met on random walks", title="Topics")
-    for name, (part, sites, met) in found.topics.items():
-        topics.add_row(name, f"{part:.1%}", f"{sites:,}", f"{met:.1%}")
+    topics = Table("topic", "share of pages", "sites about it", "random", "breadth-first", title="Topics")
+    for name, (part, sites) in found.topics.items():
+        topics.add_row(name, f"{part:.1%}", f"{sites:,}", *(f"{harvest:.1%}" for harvest in found.blind.get(name, ())))
+    topics.caption = (
+        f"Random and breadth-first: harvest of such a crawler after {_blind_pages(web):,} pages from one seed"
+    )
     yield topics
     same = [row[at] for at, row in enumerate(found.mixing[:-1])]
     facts = Table("figure", "value", title=f"Links and pages (from a sample of {len(found.links):,} pages)")
@@ -154,15 +162,28 @@ def plot(web: Web, found: Description, folder: Path) -> list[Path]:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     made = []
-    for name, draw in (("sizes", _plot_sizes), ("degrees", _plot_degrees), ("mixing", _plot_mixing)):
-        figure, axes = pyplot.subplots(figsize=(8, 6), layout="constrained")
-        draw(web, found, axes)
-        made.append(folder / f"{name}.png")
-        figure.savefig(made[-1], dpi=110)
-        pyplot.close(figure)
+    try:
+        for name, draw in (("sizes", _plot_sizes), ("degrees", _plot_degrees), ("mixing", _plot_mixing)):
+            figure, axes = pyplot.subplots(figsize=(8, 6), layout="constrained")
+            draw(web, found, axes)
+            made.append(folder / f"{name}.png")
+            figure.savefig(made[-1], dpi=110)
+            pyplot.close(figure)
+    except OSError as error:
+        raise ConfigError(f"The pictures cannot be written to {folder}: {error.strerror}.") from error
     return made
+
+
+def make_folder(folder: Path) -> None:
+    """To be called before long work whose result goes there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"{folder} cannot be a folder for pictures: {error.strerror}. Give another --plots."
+        ) from error
 
 
 def _plot_sizes(web: Web, _found: Description, axes: Any) -> None:
@@ -198,7 +219,8 @@ def _plot_mixing(web: Web, found: Description, axes: Any) -> None:
 def _sample(web: Web, rng: Random) -> list[Page]:
     """Pages drawn evenly over all pages."""
     sizes = [site.size for site in web.sites]
-    return [web.page(site, rng.randrange(site.size)) for site in rng.choices(web.sites, sizes, k=SAMPLE_PAGES)]
+    count = min(SAMPLE_PAGES, web.params.pages)
+    return [web.page(site, rng.randrange(site.size)) for site in rng.choices(web.sites, sizes, k=count)]
 
 
 def _kind(web: Web, kind: Kind) -> tuple[int, int]:
@@ -206,29 +228,54 @@ def _kind(web: Web, kind: Kind) -> tuple[int, int]:
     return len(sizes), sum(sizes)
 
 
-def _topics(web: Web, sample: list[Page], rng: Random) -> dict[str, tuple[float, int, float]]:
+def _topics(web: Web, sample: list[Page]) -> dict[str, tuple[float, int]]:
     found = {}
     for number, name in enumerate(web.topic_names):
         part = _share(web.truth(page) == number for page in sample)
         sites = sum(number in site.topics and site.kind not in (Kind.DIRECTORY, Kind.FARM) for site in web.sites)
-        found[name] = (part, sites, _met(web, number, rng))
+        found[name] = (part, sites)
     return found
 
 
-def _met(web: Web, topic: int, rng: Random) -> float:
-    """Share of pages on the topic met by random walks from its seed."""
-    seeds = web.seeds(web.topic_names[topic])
-    met = steps = 0
-    for _ in range(WALKS if seeds else 0):
-        page = web.find(*split(seeds[0]))
-        for _ in range(WALK_STEPS):
-            links = links_of(web, page) if page else []
-            if not links:
-                break
-            page = resolve(web, *split(rng.choice(links).url))[1]
-            steps += 1
-            met += page is not None and web.truth(page) == topic
-    return met / steps if steps else 0.0
+def _blind_pages(web: Web) -> int:
+    return min(BLIND_PAGES, -(-web.params.pages // 10))
+
+
+def _blind(web: Web) -> dict[str, tuple[float, float]]:
+    pages = _blind_pages(web)
+    topics = [topic for topic in FAMILIES["report"]["topics"] if web.seeds(topic)]
+    return {
+        topic: (blind_harvest(web, topic, pages), blind_harvest(web, topic, pages, in_order=True)) for topic in topics
+    }
+
+
+def blind_harvest(web: Web, topic: str, pages: int, seed: int = 1, in_order: bool = False) -> float:
+    """The harvest of a crawler that takes any waiting link, or the oldest; on the model itself, without HTTP.
+
+    As the crawler does by its default, it takes no more than so many pages of one host.
+    """
+    rng = Random(seed)
+    wanted = web.topic_names.index(topic)
+    waiting = web.seeds(topic)[:1]
+    seen, per_host = set(waiting), Counter[str]()
+    fetched = relevant = first = 0
+    while fetched < pages and first < len(waiting):
+        at = first if in_order else rng.randrange(first, len(waiting))
+        waiting[at], waiting[first] = waiting[first], waiting[at]
+        host, path = split(waiting[first])
+        first += 1
+        if per_host[host] >= MOST_PER_HOST:
+            continue
+        per_host[host] += 1
+        fetched += 1
+        page = resolve(web, host, path)[1]
+        if page is None or web.is_broken(page):
+            continue
+        relevant += web.truth(page) == wanted
+        new = dict.fromkeys(link.url for link in links_of(web, page) if link.url not in seen)
+        seen.update(new)
+        waiting += new
+    return relevant / fetched if fetched else 0.0
 
 
 def _share(truths: Iterable[bool]) -> float:

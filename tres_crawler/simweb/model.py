@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
@@ -13,17 +13,8 @@ from typing import NamedTuple
 from tres_crawler.simweb import prose
 from tres_crawler.simweb.chance import mix, pick, share
 from tres_crawler.simweb.params import WebParams
-from tres_crawler.simweb.sites import (
-    NO_TOPIC,
-    Draw,
-    Kind,
-    Region,
-    Site,
-    draw_topic,
-    make_regions,
-    make_sites,
-    topic_limits,
-)
+from tres_crawler.simweb.sites import NO_TOPIC, Draw, Kind, Robots, Site, draw_topic, make_sites, topic_limits
+from tres_crawler.simweb.tunnels import Region, make_regions
 
 FOLDERS = ("news", "articles", "guides", "archive", "notes", "stories", "items", "read")
 PRIVATE = "private"
@@ -54,6 +45,11 @@ class Form(IntEnum):
 
 
 ON_TOPIC_FORMS = frozenset({Form.ARTICLE, Form.HOME, Form.COPY, Form.NEAR_COPY})
+COPIES = (Form.COPY, Form.NEAR_COPY)
+FORMS = (Form.THIN, Form.FOREIGN, Form.COPY, Form.NEAR_COPY, Form.ARTICLE)
+"""Of pages with content, in the order of `Web._form_limits`; what is left are articles."""
+ENTRIES = 3
+"""Pages that surely link to a tunnel's start, besides those that do by chance."""
 
 
 class Page(NamedTuple):
@@ -79,6 +75,11 @@ class Popular(NamedTuple):
         return self.sites[bisect_left(self.sums, at * self.sums[-1])]
 
 
+def _part(word: int) -> float:
+    """A number in [0, 1) from the lowest 24 bits: one draw of 64 does for all that makes a page, which is most work."""
+    return (word & 0xFFFFFF) * 2.0**-24
+
+
 class Web:
     """Equal parameters give an equal web; a page is made when it is asked for."""
 
@@ -87,16 +88,40 @@ class Web:
         self.prose = prose.load(params.pool)
         self.topic_names = tuple(topic.name for topic in self.prose.topics)
         self._limits = topic_limits(params, self.prose)
+        self._form_limits = list(
+            accumulate((params.thin_pages, params.foreign_pages, params.copies, params.near_copies))
+        )
         self.sites = make_sites(params, self.prose)
         self.regions = make_regions(params, self.sites)
         self.region_of = {number: region for region in self.regions for number in region.sites}
         self.regions_of_topic: dict[int, list[Region]] = {}
+        self._gates: dict[tuple[int, int], tuple[Region, int]] = {}
         for region in self.regions:
             self.regions_of_topic.setdefault(region.topic, []).append(region)
+            self._gates |= {place: (region, step) for step, place in enumerate(region.gates)}
         self._by_host = {site.host: site.number for site in self.sites}
         self.popular = self._popular()
         self._page = lru_cache(KEPT_PAGES)(self._make_page)
         self.directories = [site.number for site in self.sites if site.kind is Kind.DIRECTORY and site.size > 1]
+        self.farms = [site.number for site in self.sites if site.kind is Kind.FARM]
+        self.entries: dict[tuple[int, int], list[Region]] = {}
+        for region in self.regions:
+            for at in range(ENTRIES):
+                entry = self._entry(region, at)
+                if entry:
+                    self.entries.setdefault((entry.site, entry.number), []).append(region)
+
+    def _entry(self, region: Region, at: int) -> Page | None:
+        """A page that links to the region's tunnel: on its topic, else a home page where no such page is met."""
+        for attempt in range(40):
+            bits = mix(self.params.seed, Draw.REGION, region.number, at, attempt)
+            by_topic = attempt < 30 and region.topic in self.popular
+            site = self.sites[self.popular[region.topic if by_topic else NO_TOPIC].draw(share(bits))]
+            page = self.page(site, mix(bits, 1) % site.size if by_topic else 0)
+            # Whether it answers and may be asked for is left to chance: another entry is likely to.
+            if page.form in (Form.ARTICLE, Form.HOME) and (page.subject == region.topic or not by_topic):
+                return page
+        return None
 
     def _popular(self) -> dict[int, Popular]:
         """By topic, and under NO_TOPIC all; hidden sites are left out, so that only tunnels lead to them."""
@@ -104,7 +129,7 @@ class Web:
         for site in self.sites:
             if site.number in self.region_of:
                 continue
-            weight = site.size**0.5 / (0.05 + site.draw(30))
+            weight = site.size**0.5 / (0.1 + site.draw(30))
             grouped[NO_TOPIC].append((site.number, weight))
             if site.kind in POPULAR_KINDS:
                 for topic in site.topics:
@@ -123,30 +148,38 @@ class Web:
     def _make_page(self, site_number: int, number: int) -> Page:
         site = self.sites[site_number]
         bits = mix(self.params.seed, Draw.PAGE, site.number, number)
-        form = self._form(site, number, bits)
-        if form in (Form.COPY, Form.NEAR_COPY):
-            original = self.original(site, bits)
-            return original._replace(site=site.number, number=number, form=form, bits=bits)
-        subject = self._subject(site, number, form, bits)
+        word = mix(bits, 11)
+        form = self._form(site, number, word)
+        if form in COPIES:
+            original = self._original(site, bits)
+            if original:
+                return original._replace(site=site.number, number=number, form=form, bits=bits)
+            form = Form.ARTICLE
+        subject = self._subject(site, number, word >> 24, bits)
         if subject == NO_TOPIC:
             return Page(site.number, number, form, NO_TOPIC, 0, 0, bits)
         facets = self.prose.topics[subject].facets
-        facet = mix(bits, 2) % len(facets)
-        return Page(site.number, number, form, subject, facet, mix(bits, 3) % len(facets[facet].titles), bits)
+        facet = (word >> 48 & 0xFF) % len(facets)
+        return Page(site.number, number, form, subject, facet, (word >> 56) % len(facets[facet].titles), bits)
 
-    def original(self, site: Site, bits: int) -> Page:
+    def _original(self, site: Site, bits: int) -> Page | None:
         """The page that a copy with these bits repeats: of its own site, or of one that shares its topic."""
         there = site
         if share(mix(bits, 12)) < 0.5 and site.topics and site.topics[0] in self.popular:
             there = self.sites[self.popular[site.topics[0]].draw(share(mix(bits, 13)))]
         for attempt in range(14, 20):
             number = mix(bits, attempt) % there.size
-            own = mix(self.params.seed, Draw.PAGE, there.number, number)
-            if self._form(there, number, own) in (Form.ARTICLE, Form.HOME):
+            word = mix(mix(self.params.seed, Draw.PAGE, there.number, number), 11)
+            if self._form(there, number, word) in (Form.ARTICLE, Form.HOME):
                 return self.page(there, number)
-        return self.page(there, 0)
+        return None
 
-    def _form(self, site: Site, number: int, bits: int) -> Form:
+    def shown(self, page: Page) -> Page:
+        """The page whose text, links and news are shown: a copy's original, else the page itself."""
+        original = self._original(self.sites[page.site], page.bits) if page.form in COPIES else None
+        return original or page
+
+    def _form(self, site: Site, number: int, word: int) -> Form:
         if site.kind is Kind.PARKED:
             return Form.PARKED
         if site.kind is Kind.FARM:
@@ -155,20 +188,10 @@ class Web:
             return Form.LISTING
         if number == 0:
             return Form.HOME
-        params, draw = self.params, share(mix(bits, 11))
-        for form, rate in (
-            (Form.THIN, params.thin_pages),
-            (Form.FOREIGN, params.foreign_pages),
-            (Form.COPY, params.copies),
-            (Form.NEAR_COPY, params.near_copies),
-        ):
-            if draw < rate:
-                return form
-            draw -= rate
-        return Form.ARTICLE
+        return FORMS[bisect_right(self._form_limits, _part(word))]
 
-    def _subject(self, site: Site, number: int, form: Form, bits: int) -> int:
-        draw = share(mix(bits, 1))
+    def _subject(self, site: Site, number: int, word: int, bits: int) -> int:
+        draw = _part(word)
         match site.kind:
             case Kind.TOPICAL:
                 if number == 0 or draw < self.params.on_topic:
@@ -179,45 +202,42 @@ class Web:
             case Kind.DIRECTORY:
                 return site.topics[number % len(site.topics)] if number else NO_TOPIC
             case Kind.PORTAL | Kind.FORUM if number:
-                on_topic = 0.85 if site.kind is Kind.PORTAL else 0.6
+                on_topic = self.params.portal_on_topic if site.kind is Kind.PORTAL else self.params.forum_on_topic
                 return pick(site.topics, bits, 4) if draw < on_topic else NO_TOPIC
-            case Kind.BLOG if number and draw < 0.45:
-                return site.topics[0] if draw < 0.3 else draw_topic(self._limits, mix(bits, 4))
-            case Kind.GENERAL if number and draw < 0.2:
+            case Kind.BLOG if number and draw < self.params.blog_on_topic:
+                return site.topics[0]
+            case Kind.BLOG if number and draw >= 1 - self.params.blog_strays:
+                return draw_topic(self._limits, mix(bits, 4))
+            case Kind.GENERAL if number and draw < self.params.general_on_topic:
                 return draw_topic(self._limits, mix(bits, 4))
         return NO_TOPIC
 
     def gate(self, region: Region, step: int) -> Page:
         """A page of a tunnel; it is about nothing."""
-        site = region.gates[step]
-        return Page(
-            site, region.number, Form.GATE, NO_TOPIC, 0, 0, mix(self.params.seed, Draw.REGION, region.number, step)
-        )
+        bits = mix(self.params.seed, Draw.REGION, region.number, step)
+        return Page(*region.gates[step], Form.GATE, NO_TOPIC, 0, 0, bits)
 
-    def gate_at(self, site: Site, number: int) -> Page | None:
-        if number < len(self.regions) and site.number in self.regions[number].gates:
-            region = self.regions[number]
-            return self.gate(region, region.gates.index(site.number))
-        return None
+    def gate_place(self, page: Page) -> tuple[Region, int]:
+        """The region that a gate leads to, and which page of the tunnel it is."""
+        return self._gates[page.site, page.number]
 
     # ---- names and addresses ----
 
     def title(self, page: Page) -> str:
+        page = self.shown(page)
         if page.form is Form.FOREIGN:
-            return pick(self.foreign(page)[0], page.bits, 5)
+            return pick(self.prose.foreign[self.language(page)][0], page.bits, 5)
         if page.form is Form.HOME or page.form is Form.PARKED:
             return self.site_name(self.sites[page.site])
         if page.form is Form.LISTING:
             return f"{self.topic_names[page.subject].title()} links" if page.subject != NO_TOPIC else "Web directory"
-        if page.form is Form.GATE:
-            return "Links and friends"
         if page.subject == NO_TOPIC:
             return pick(self.prose.neutral_titles, page.bits, 5).fill(page.bits)
         return self.prose.topics[page.subject].facets[page.facet].titles[page.title].fill(page.bits)
 
-    def foreign(self, page: Page) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Titles and paragraphs of a foreign page's language."""
-        return pick(tuple(self.prose.foreign.values()), page.bits, 6)
+    def language(self, page: Page) -> str:
+        """What a foreign page is written in."""
+        return pick(tuple(self.prose.foreign), page.bits, 6)
 
     def site_name(self, site: Site) -> str:
         return re.sub(r"\d*\.\w+$", "", site.host.removeprefix("www.")).replace("-", " ").title()
@@ -226,23 +246,42 @@ class Web:
         return f"http://{self.sites[page.site].host}{self.path(page)}"
 
     def path(self, page: Page) -> str:
-        site = self.sites[page.site]
-        if page.form is Form.GATE:
-            return f"/resources/{page.number}"
         if page.number == 0:
             return "/"
+        site = self.sites[page.site]
         folder = self._folder(site, page)
-        if page.subject == NO_TOPIC or page.form in (Form.FOREIGN, Form.LISTING) or site.bits % 4 == 0:
+        if not site.has_url_words or page.form in (Form.FOREIGN, Form.LISTING):
             return f"/{folder}/{page.number}"
-        slug = self.prose.topics[page.subject].facets[page.facet].slugs[page.title]
-        return f"/{folder}/{slug}-{page.number}{'.html' if site.bits % 4 == 1 else '/'}"
+        return f"/{folder}/{self._slug(page)}-{page.number}{'.html' if site.bits % 2 else '/'}"
 
     def _folder(self, site: Site, page: Page) -> str:
-        if site.has_rules and page.bits % 16 == 0:
+        if self.is_forbidden(page):
             return PRIVATE
-        if site.kind in (Kind.PORTAL, Kind.DIRECTORY) and page.subject != NO_TOPIC:
+        if site.has_sections and page.subject != NO_TOPIC:
             return self.topic_names[page.subject]
         return "thread" if site.kind is Kind.FORUM else pick(FOLDERS, page.bits, 7)
+
+    def _slug(self, page: Page) -> str:
+        """Words of the title, or of any topic's where the address misleads."""
+        if share(mix(page.bits, 9)) < self.params.url_misleading:
+            topic = draw_topic(self._limits, mix(page.bits, 10))
+            return pick(pick(self.prose.topics[topic].facets, page.bits, 21).slugs, page.bits, 22)
+        if page.subject == NO_TOPIC:
+            return pick(self.prose.neutral_slugs, page.bits, 5)
+        return self.prose.topics[page.subject].facets[page.facet].slugs[page.title]
+
+    def is_forbidden(self, page: Page) -> bool:
+        """Whether robots.txt forbids the page; never a gate, so that a tunnel is open."""
+        ruled = self.sites[page.site].robots is Robots.RULES and page.number > 0 and page.form is not Form.GATE
+        return ruled and share(mix(page.bits, 23)) < self.params.forbidden_pages
+
+    def dead_path(self, target: Page, draw: float) -> str:
+        """An address like those of the target's site where there is no page: one that was once, or never."""
+        site = self.sites[target.site]
+        number = site.size + 1 + int(draw * (site.size + 50))
+        while (site.number, number) in self._gates:
+            number += 1
+        return self.path(target._replace(number=number))
 
     def site_at(self, host: str) -> Site | None:
         number = self._by_host.get(host)
@@ -260,13 +299,14 @@ class Web:
         if not found:
             return None
         number = int(found[1])
-        if path == f"/resources/{number}":
-            return self.gate_at(site, number)
         if path == f"/print/{number}" and number < site.size:
             return self.page(site, number)
-        if not 0 < number < site.size:
+        if (site.number, number) in self._gates:
+            page = self.gate(*self._gates[site.number, number])
+        elif 0 < number < site.size:
+            page = self.page(site, number)
+        else:
             return None
-        page = self.page(site, number)
         return page if self.path(page) == path else None
 
     def robots(self, host: str) -> tuple[int, str]:
@@ -274,14 +314,13 @@ class Web:
         site = self.site_at(host)
         if site is None:
             return 404, ""
-        params, draw = self.params, site.draw(22)
-        if draw < params.robots_broken:
+        if site.robots is Robots.BROKEN:
             return 503, ""
-        if draw < params.robots_broken + params.robots_missing and not site.has_rules:
+        if site.robots is Robots.MISSING:
             return 404, ""
-        lines = ["User-agent: *", f"Disallow: /{PRIVATE}/" if site.has_rules else "Disallow:"]
-        if site.draw(24) < params.crawl_delays:
-            lines.append(f"Crawl-delay: {1 + site.bits % 2}")
+        lines = ["User-agent: *", f"Disallow: /{PRIVATE}/" if site.robots is Robots.RULES else "Disallow:"]
+        if site.crawl_delay:
+            lines.append(f"Crawl-delay: {site.crawl_delay}")
         return 200, "\n".join([*lines, ""])
 
     # ---- truth ----
@@ -303,13 +342,11 @@ class Web:
         page = self.find(host, path)
         if page is None:
             return None
-        if page.form in (Form.COPY, Form.NEAR_COPY):
-            original = self.original(self.sites[page.site], page.bits)
-            return original.site, original.number
-        return page.site, page.number if page.form is not Form.GATE else -1 - page.number
+        shown = self.shown(page)
+        return shown.site, shown.number
 
     def seeds(self, topic: str, count: int = 3) -> list[str]:
-        """Home pages of sites that a person would find by asking around: visible, of some size, no rules against us."""
+        """Home pages that a person would find by asking around: visible sites of some size, well-mannered if any is."""
         number = self.topic_names.index(topic)
         able = [
             site
@@ -317,16 +354,17 @@ class Web:
             if site.kind is Kind.TOPICAL
             and site.topics[0] == number
             and site.number not in self.region_of
-            and self.is_well_mannered(site)
+            and site.robots is not Robots.BROKEN
         ]
-        able.sort(key=lambda site: (-min(site.size, 60), mix(self.params.seed, site.number)))
+        able.sort(
+            key=lambda site: (not self.is_well_mannered(site), -min(site.size, 60), mix(self.params.seed, site.number))
+        )
         return [f"http://{site.host}/" for site in able[:count]]
 
     def is_well_mannered(self, site: Site) -> bool:
-        """A seed's first page must answer, without a trap, a limit or a pause behind it."""
-        odd = site.has_sessions or site.is_limited or site.is_slow or site.is_latin
-        robots = site.draw(22) < self.params.robots_broken + self.params.robots_missing
-        return not odd and not robots and site.draw(24) >= self.params.crawl_delays
+        """Whether it answers at once, without a trap, a limit or a pause behind the first page."""
+        odd = site.has_sessions or site.has_calendar or site.is_limited or site.is_slow or site.is_latin
+        return not odd and site.robots in (Robots.PLAIN, Robots.RULES) and not site.crawl_delay
 
     def all_pages(self) -> Iterable[Page]:
         """Every page, tunnels included."""

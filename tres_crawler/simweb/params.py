@@ -13,6 +13,21 @@ from tres_crawler.errors import ConfigError
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Weight = Annotated[float, Field(ge=0.0, le=100.0)]
+TOPICS = (
+    "arts",
+    "business",
+    "computers",
+    "food",
+    "games",
+    "hardware",
+    "health",
+    "news",
+    "recreation",
+    "reference",
+    "science",
+    "society",
+    "sports",
+)
 
 
 class WebParams(BaseModel):
@@ -32,7 +47,7 @@ class WebParams(BaseModel):
     """Another seed is another web of the same kind."""
 
     pool: Literal["train", "tune", "report"] = "report"
-    """Which third of the prose the pages show; no two pools share a paragraph."""
+    """Which third of the prose the pages show; no two pools share a text of more than a line."""
 
     size_exponent: float = Field(0.9, ge=0.0, le=2.0)
     """How unequal sites are: the site of rank r has pages in proportion to r to the power of minus this."""
@@ -43,7 +58,7 @@ class WebParams(BaseModel):
     """Sites about one topic."""
 
     portals: Weight = 6.0
-    """Large sites with a section for each of several topics."""
+    """Sites with six topics, and larger than others: the largest sites are mostly portals."""
 
     directories: Weight = 4.0
     """Hubs: pages that list sites of a topic and say nothing about it themselves."""
@@ -52,13 +67,13 @@ class WebParams(BaseModel):
     """Personal sites: chatter, and now and then the owner's favourite topic."""
 
     forums: Weight = 8.0
-    """Threads on several topics, short posts, many links elsewhere."""
+    """Sites with threads on four topics and comments below them."""
 
     general: Weight = 10.0
     """Sites without any topic."""
 
     farms: Weight = 4.0
-    """Link farms: stuffed with a topic's words, linking to each other under misleading anchors."""
+    """Link farms: stuffed with a topic's words, linking to each other and to pages on nothing under those words."""
 
     parked: Weight = 5.0
     """One page that offers the name for sale."""
@@ -66,16 +81,42 @@ class WebParams(BaseModel):
     # ---- subjects ----
 
     rare_topics: Mapping[str, Weight] = {"hardware": 0.65, "news": 0.8}
-    """How common a topic is beside the others (1)."""
+    """How common a topic is beside the others (1); 0 leaves it out."""
 
     on_topic: Share = 0.75
     """Share of a topical site's pages that are on its topic."""
+
+    portal_on_topic: Share = 0.85
+    """Share of a portal's pages that are on one of its topics."""
+
+    forum_on_topic: Share = 0.6
+    """Share of a forum's threads that are on one of its topics."""
+
+    blog_on_topic: Share = 0.3
+    """Share of a blog's pages that are on its owner's favourite topic."""
+
+    blog_strays: Share = 0.15
+    """Share of a blog's pages that are on any topic."""
+
+    general_on_topic: Share = 0.2
+    """Share of the pages of a site without a topic that are on any topic."""
 
     thin_pages: Share = 0.05
     """Share of pages with a line or two of nothing."""
 
     foreign_pages: Share = 0.02
     """Share of pages in another language; they count as off topic."""
+
+    # ---- addresses ----
+
+    url_words: Share = 0.5
+    """Share of sites that put words of a page's title into its address."""
+
+    url_misleading: Share = 0.06
+    """Share of the pages on these sites whose address has words of any topic in place of its own."""
+
+    portal_sections: Share = 0.5
+    """Share of portals whose addresses name the topic."""
 
     # ---- links ----
 
@@ -95,7 +136,13 @@ class WebParams(BaseModel):
     """Share of topical sites that lie in hidden regions, reachable only through tunnels."""
 
     tunnel_links: Share = 0.04
-    """Chance that an on-topic page links to the start of a tunnel to a hidden region of its topic."""
+    """Chance that an on-topic page links to a tunnel of its topic, beside the few entries that each tunnel has."""
+
+    decoy_links: Share = 0.04
+    """Share of content links to ordinary pages under words that links to tunnels use too ("our friends")."""
+
+    directory_links: Share = 0.05
+    """Chance that an on-topic page links to a directory's list for its topic."""
 
     anchor_generic: Share = 0.25
     """Share of content links whose anchor says nothing."""
@@ -114,6 +161,9 @@ class WebParams(BaseModel):
     robots_rules: Share = 0.2
     """Share of sites whose robots.txt forbids a folder."""
 
+    forbidden_pages: Share = 0.06
+    """Share of the pages of such a site that lie in the folder."""
+
     robots_missing: Share = 0.2
     """Share of sites without a robots.txt."""
 
@@ -127,7 +177,10 @@ class WebParams(BaseModel):
     """Share of content links that lead through one to three redirects."""
 
     moved_sites: Share = 0.05
-    """Share of sites with an old name that redirects to the new one, and that some links still use."""
+    """Share of sites with an old name that redirects to the new one."""
+
+    old_names: Share = 0.4
+    """Share of links to a moved site that still use its old name."""
 
     copies: Share = 0.03
     """Share of pages that repeat another page word for word."""
@@ -139,7 +192,7 @@ class WebParams(BaseModel):
     """Share of content links to a print version that names the original with rel=canonical."""
 
     session_sites: Share = 0.01
-    """Share of sites whose links carry a session id that is new on every page: a trap."""
+    """Share of sites whose own links carry a session id that is new on every answer: a trap."""
 
     calendar_sites: Share = 0.01
     """Share of sites with a calendar that goes on for ever: a trap."""
@@ -187,6 +240,12 @@ class WebParams(BaseModel):
             raise ValueError("no kind of site with content has a weight: raise topical, portals, blogs or forums")
         if self.slowest_change > self.fastest_change:
             raise ValueError("slowest_change is above fastest_change: swap them")
+        for name in self.rare_topics:
+            if name not in TOPICS:
+                hint = nearest(name, TOPICS).strip(" .")
+                raise ValueError(f'rare_topics names "{name}", which is no topic ({hint})')
+        if not any(self.rare_topics.get(name, 1.0) for name in TOPICS):
+            raise ValueError("rare_topics leaves no topic: give at least one a weight above 0")
         for what, names in SUMS.items():
             total = sum(getattr(self, name) for name in names)
             if total > 1.0:
@@ -209,6 +268,7 @@ class WebParams(BaseModel):
 SUMS: Mapping[str, tuple[str, ...]] = {
     "the shares of anchors": ("anchor_generic", "anchor_empty", "anchor_misleading"),
     "the shares of odd pages": ("thin_pages", "foreign_pages", "copies", "near_copies"),
+    "the shares of a blog's pages": ("blog_on_topic", "blog_strays"),
     "the shares of robots.txt": ("robots_rules", "robots_missing", "robots_broken"),
 }
 
@@ -217,6 +277,7 @@ BAD_MANNERS = (
     "parked",
     "thin_pages",
     "foreign_pages",
+    "url_misleading",
     "anchor_misleading",
     "dead_links",
     "robots_rules",
@@ -244,6 +305,10 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "anchor_generic": 0.45,
         "anchor_empty": 0.15,
         "anchor_misleading": 0.12,
+        "url_words": 0.25,
+        "url_misleading": 0.12,
+        "portal_sections": 0.2,
+        "decoy_links": 0.08,
         "hidden_sites": 0.5,
         "topical": 30.0,
         "portals": 12.0,

@@ -91,6 +91,7 @@ class Prose:
     topics: tuple[TopicProse, ...]
     common: Mapping[str, tuple[Template, ...]]
     neutral_titles: tuple[Template, ...]
+    neutral_slugs: tuple[str, ...]
     foreign: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
     """Titles and paragraphs by language."""
 
@@ -104,6 +105,9 @@ def load(pool: str) -> Prose:
     common: dict[str, list[Template]] = defaultdict(list)
     foreign: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
     for row in rows:
+        # Short texts that all sites of the world share ("Home") have no pool and belong to all.
+        if row.get("pool", pool) != pool:
+            continue
         if row["kind"].startswith("foreign"):
             foreign[row["language"]][row["kind"] == "foreign"].append(row["text"])
         elif row["topic"] == "common" and row["kind"] != "slot":
@@ -111,6 +115,7 @@ def load(pool: str) -> Prose:
     return Prose(
         topics=tuple(_topic(name, [r for r in rows if r["topic"] == name], shared, pool) for name in topics),
         neutral_titles=tuple(Template.of(text, shared) for text in NEUTRAL_TITLES),
+        neutral_slugs=tuple(_slug(text) for text in NEUTRAL_TITLES),
         common={kind: tuple(texts) for kind, texts in common.items()},
         foreign={language: (tuple(titles), tuple(texts)) for language, (titles, texts) in sorted(foreign.items())},
     )

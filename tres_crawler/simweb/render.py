@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from random import Random
+from typing import NamedTuple
 
 from tres_crawler.simweb.chance import mix, pick, share
 from tres_crawler.simweb.change import Item, newest
@@ -15,58 +17,106 @@ from tres_crawler.simweb.sites import NO_TOPIC, Draw, Kind, Site
 
 MOST_PARAGRAPHS = 25
 TAIL = 1.5
+BACKGROUND, OTHER_TOPICS = 0.16, 0.12
+"""Chances that a paragraph of an on-topic page is about nothing, and about any topic."""
+HEADING = "## "
 EPOCH = 1_767_225_600.0
 """Web time 0: the first of January 2026, in Unix seconds."""
 COLOURS = ("#14532d", "#1e3a8a", "#7f1d1d", "#4a044e", "#78350f", "#134e4a", "#0f172a", "#3f3f46")
 FONTS = ("Georgia, serif", "Verdana, sans-serif", "system-ui, sans-serif", "'Trebuchet MS', sans-serif")
 
 
-def render(web: Web, page: Page, hours: float = 0.0, print_version: bool = False) -> str:
+SWAPS = {"the": "this", "a": "one", "and": "plus", "is": "was", "in": "within", "but": "yet", "for": "towards"}
+"""Words that a near copy has in place of its original's."""
+WORDS_PER_SWAP = 400
+WRONG_LANGUAGE = 0.2
+"""Share of foreign pages that call themselves English."""
+_SWAPPED = re.compile(rf"(?<= )(?:{'|'.join(SWAPS)})(?= )")
+
+
+class Parts(NamedTuple):
+    """What every page of a site has, whatever its skeleton."""
+
+    name: str
+    navigation: str
+    content: str
+    aside: str
+    footer: str
+
+
+def render(web: Web, page: Page, hours: float = 0.0, print_version: bool = False, visit: int = 0) -> str:
     """The page as it stands at a time of the web."""
-    site = web.sites[page.site]
-    shown = _shown(web, page)
+    site, shown = web.sites[page.site], web.shown(page)
     title, name = escape(web.title(shown)), escape(web.site_name(site))
-    links = links_of(web, page)
-    paragraphs = _paragraphs(web, shown, page)
-    language = "en" if page.form is not Form.FOREIGN else "und"
+    paragraphs = paragraphs_of(web, page)
     head = (
-        f'<!DOCTYPE html><html lang="{language}"><head><meta charset="utf-8"><title>{title} | {name}</title>'
-        f'<meta name="description" content="{escape(paragraphs[0][:155])}">'
+        f'<!DOCTYPE html><html lang="{_language(web, shown)}"><head><meta charset="utf-8">'
+        f'<title>{title} | {name}</title><meta name="description" content="{escape(paragraphs[0][:155])}">'
         f'<meta name="viewport" content="width=device-width"><style>{_style(site)}</style>'
     )
     if print_version:
         original = f'<link rel="canonical" href="{escape(web.url(page))}">'
         return f"{head}{original}</head><body>{_article(title, paragraphs, [])}</body></html>"
-    parts = [
-        f"{head}</head><body><header><strong>{name}</strong>{_navigation(links)}</header><main>",
-        _article(title, paragraphs, [link for link in links if not link.navigation]),
-        _latest(web, shown, newest(web, page, hours)),
-        _comments(web, site, page),
-        f"</main>{_aside(web, site, page)}",
-        f"<footer>{escape(pick(web.prose.common['footer'], site.bits).fill(site.bits))}{_cookies(web, site)}</footer>",
-        "</body></html>",
-    ]
-    return "\n".join(parts)
+    links = links_of(web, page, visit)
+    parts = Parts(
+        name=name,
+        navigation="\n".join(_anchor(link) for link in links if link.navigation),
+        content="\n".join(
+            (
+                _article(title, paragraphs, [link for link in links if not link.navigation]),
+                _latest(web, shown, newest(web, shown, hours)),
+                _comments(web, shown),
+            )
+        ),
+        aside=_aside(web, site, page),
+        footer=escape(pick(web.prose.common["footer"], site.bits).fill(site.bits), quote=False) + _cookies(web, site),
+    )
+    return f"{head}</head><body>{pick(SKELETONS, site.bits, 46)(parts)}</body></html>"
 
 
-def _shown(web: Web, page: Page) -> Page:
-    """The page whose words are shown: a copy shows its original's."""
-    if page.form in (Form.COPY, Form.NEAR_COPY):
-        return web.original(web.sites[page.site], page.bits)
-    return page
+def _modern(parts: Parts) -> str:
+    aside = f"<aside>{parts.aside}</aside>" if parts.aside else ""
+    return (
+        f"<header><strong>{parts.name}</strong><nav>{parts.navigation}</nav></header>\n"
+        f"<main><article>{parts.content}</article></main>\n{aside}<footer>{parts.footer}</footer>"
+    )
+
+
+def _divided(parts: Parts) -> str:
+    aside = f'<div class="sidebar">{parts.aside}</div>' if parts.aside else ""
+    return (
+        f'<div class="navbar top"><b>{parts.name}</b> {parts.navigation}</div>\n'
+        f'<div id="page"><div class="entry">{parts.content}</div></div>\n{aside}'
+        f'<div class="site-footer">{parts.footer}</div>'
+    )
+
+
+def _tabular(parts: Parts) -> str:
+    aside = f'<td class="sidebar" valign="top" width="120">{parts.aside}</td>' if parts.aside else ""
+    return (
+        f'<table width="100%" cellpadding="8"><tr><td class="menu" valign="top" width="140"><b>{parts.name}</b><br>\n'
+        f'{parts.navigation}</td><td valign="top">{parts.content}</td>{aside}</tr></table>\n'
+        f'<center class="footer"><small>{parts.footer}</small></center>'
+    )
+
+
+SKELETONS: tuple[Callable[[Parts], str], ...] = (_modern, _divided, _tabular)
+
+
+def _language(web: Web, page: Page) -> str:
+    if page.form is not Form.FOREIGN or share(mix(page.bits, 47)) < WRONG_LANGUAGE:
+        return "en"
+    return web.language(page)
 
 
 def _style(site: Site) -> str:
     colour, font = pick(COLOURS, site.bits, 40), pick(FONTS, site.bits, 41)
     return (
         f"body{{font:16px/1.6 {font};max-width:{44 + site.bits % 20}em;margin:auto;padding:1em;color:#222}}"
-        f"header,footer{{background:{colour};color:#fff;padding:.6em 1em}}header a{{color:#fff;margin-left:1em}}"
-        f"h1,h2{{color:{colour}}}aside{{background:#f4f4f5;padding:.6em 1em;margin:1em 0;font-size:.9em}}"
+        f"header,footer,.top,.site-footer{{background:{colour};color:#fff;padding:.6em 1em}}.menu a{{display:block}}"
+        f"header a,.top a{{color:#fff;margin-left:1em}}h1,h2{{color:{colour}}}"
+        f"aside,.sidebar{{background:#f4f4f5;padding:.6em 1em;margin:1em 0;font-size:.9em}}"
     )
-
-
-def _navigation(links: Sequence[SimLink]) -> str:
-    return f"<nav>{''.join(_anchor(link) for link in links if link.navigation)}</nav>"
 
 
 def _anchor(link: SimLink) -> str:
@@ -76,28 +126,41 @@ def _anchor(link: SimLink) -> str:
 
 def _article(title: str, paragraphs: Sequence[str], links: Sequence[SimLink]) -> str:
     """Some links stand in the text, the others in a list below it."""
-    inline, listed = links[: 2 * len(paragraphs)], links[2 * len(paragraphs) :]
-    parts = [f"<article><h1>{title}</h1>"]
-    for at, paragraph in enumerate(paragraphs):
-        if paragraph.startswith("## "):
-            parts.append(f"<h2>{escape(paragraph[3:], quote=False)}</h2>")
+    parts = [f"<h1>{title}</h1>"]
+    used = 0
+    for paragraph in paragraphs:
+        if paragraph.startswith(HEADING):
+            parts.append(f"<h2>{escape(paragraph.removeprefix(HEADING), quote=False)}</h2>")
             continue
-        anchors = " ".join(_anchor(link) for link in inline[2 * at : 2 * at + 2])
+        anchors = " ".join(_anchor(link) for link in links[used : used + 2])
         parts.append(f"<p>{escape(paragraph, quote=False)} {anchors}</p>")
-    if listed:
-        parts.append(f"<ul>{''.join(f'<li>{_anchor(link)}</li>' for link in listed)}</ul>")
-    parts.append("</article>")
+        used += 2
+    if links[used:]:
+        parts.append(f"<ul>{''.join(f'<li>{_anchor(link)}</li>' for link in links[used:])}</ul>")
     return "\n".join(parts)
 
 
-def _paragraphs(web: Web, page: Page, copy: Page) -> list[str]:
-    """The words of a page; a near copy has a sentence of its own in place of one of the original's."""
-    rng = Random(mix(page.bits, Draw.TEXT))
-    texts = _texts(web, page, rng)
-    if copy.form is Form.NEAR_COPY:
-        changed = mix(copy.bits, Draw.TEXT) % len(texts)
-        texts[changed] = f"{texts[changed].rpartition('. ')[0]}. {pick(web.prose.common['comment'], copy.bits).fill(0)}"
+def paragraphs_of(web: Web, page: Page) -> list[str]:
+    """The words of a page, headings marked; a near copy has a few other words than its original."""
+    shown = web.shown(page)
+    texts = _texts(web, shown, Random(mix(shown.bits, Draw.TEXT)))
+    if page.form is Form.NEAR_COPY:
+        rng = Random(mix(page.bits, Draw.TEXT))
+        for _ in range(1 + sum(len(text) for text in texts) // (6 * WORDS_PER_SWAP)):
+            _swap_a_word(texts, rng)
     return texts
+
+
+def _swap_a_word(texts: list[str], rng: Random) -> None:
+    able = [
+        (at, found.span())
+        for at, text in enumerate(texts)
+        if not text.startswith(HEADING)
+        for found in _SWAPPED.finditer(text)
+    ]
+    if able:
+        at, (start, end) = rng.choice(able)
+        texts[at] = texts[at][:start] + SWAPS[texts[at][start:end]] + texts[at][end:]
 
 
 def _texts(web: Web, page: Page, rng: Random) -> list[str]:
@@ -107,28 +170,41 @@ def _texts(web: Web, page: Page, rng: Random) -> list[str]:
         case Form.THIN:
             return [rng.choice(web.prose.common["comment"]).fill(page.bits)]
         case Form.FOREIGN:
-            return [rng.choice(web.foreign(page)[1]) for _ in range(2 + rng.randrange(3))]
-        case Form.LISTING | Form.GATE:
+            return [rng.choice(web.prose.foreign[web.language(page)][1]) for _ in range(2 + rng.randrange(3))]
+        case Form.LISTING:
             return [rng.choice(web.prose.common["background"]).fill(page.bits)]
         case Form.STUFFED:
             facets = web.prose.topics[page.subject].facets
             stuffing = [rng.choice(rng.choice(facets).anchors).fill(rng.getrandbits(32)) for _ in range(50)]
             return [", ".join(stuffing[:25]), ", ".join(stuffing[25:])]
-    count = min(1 + int(rng.paretovariate(TAIL) * 1.8), MOST_PARAGRAPHS)
-    texts = [_paragraph(web, page, rng) for _ in range(count)]
-    if count > 3 and page.subject != NO_TOPIC:
-        headings = web.prose.topics[page.subject].headings
-        for at in range(2, count, 3):
-            texts.insert(at, f"## {rng.choice(headings).fill(rng.getrandbits(32))}")
+    subjects = subjects_of(web, page)
+    texts = [_paragraph(web, page, subject, rng) for subject in subjects]
+    headings = web.prose.neutral_titles if page.subject == NO_TOPIC else web.prose.topics[page.subject].headings
+    for at in range(2, len(subjects) if len(subjects) > 3 else 0, 3):
+        texts.insert(at, f"{HEADING}{rng.choice(headings).fill(rng.getrandbits(32))}")
     return texts
 
 
-def _paragraph(web: Web, page: Page, rng: Random) -> str:
+def subjects_of(web: Web, page: Page) -> list[int]:
+    """What each paragraph of an article is about: the first, and more than half, as the page is."""
+    rng = Random(mix(page.bits, Draw.TEXT, 1))
+    count = min(1 + int(rng.paretovariate(TAIL) * 1.8), MOST_PARAGRAPHS)
+    subjects = [page.subject]
+    strays = 0
+    for at in range(1, count):
+        draw, other = rng.random(), rng.randrange(len(web.topic_names))
+        if page.subject == NO_TOPIC or draw >= BACKGROUND + OTHER_TOPICS or 2 * (strays + 1) > at:
+            subjects.append(page.subject)
+            continue
+        subjects.append(NO_TOPIC if draw < BACKGROUND else other)
+        strays += 1
+    return subjects
+
+
+def _paragraph(web: Web, page: Page, subject: int, rng: Random) -> str:
     """Mostly of the page's own facet: a whole paragraph, sentences of several put together, or filled-in ones."""
-    draw = rng.random()
-    if page.subject == NO_TOPIC or draw < 0.12:
+    if subject == NO_TOPIC:
         return rng.choice(web.prose.common["background"]).fill(rng.getrandbits(32))
-    subject = page.subject if draw < 0.92 else rng.randrange(len(web.topic_names))
     facets = web.prose.topics[subject].facets
     facet = facets[page.facet] if subject == page.subject and rng.random() < 0.75 else rng.choice(facets)
     way = rng.random()
@@ -146,7 +222,7 @@ def _latest(web: Web, page: Page, items: Sequence[Item]) -> str:
     rows = "".join(
         f"<li><time>{_date(item.hours)}</time> {escape(item_text(web, page, item), quote=False)}</li>" for item in items
     )
-    return f"<section><h2>Latest</h2><ul>{rows}</ul></section>"
+    return f"<h3>Latest</h3><ul>{rows}</ul>"
 
 
 def item_text(web: Web, page: Page, item: Item) -> str:
@@ -161,19 +237,17 @@ def _date(hours: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(EPOCH + hours * 3600))
 
 
-def _comments(web: Web, site: Site, page: Page) -> str:
-    if site.kind not in (Kind.FORUM, Kind.BLOG) or page.number == 0:
+def _comments(web: Web, page: Page) -> str:
+    if web.sites[page.site].kind not in (Kind.FORUM, Kind.BLOG) or page.number == 0:
         return ""
     said = [pick(web.prose.common["comment"], page.bits, 50 + at).fill(page.bits) for at in range(page.bits % 5)]
-    return (
-        "<section>" + "".join(f"<blockquote>{escape(text, quote=False)}</blockquote>" for text in said) + "</section>"
-    )
+    return "".join(f"<blockquote>{escape(text, quote=False)}</blockquote>" for text in said)
 
 
 def _aside(web: Web, site: Site, page: Page) -> str:
     if share(mix(site.bits, 42)) < 0.4:
         return ""
-    return f"<aside>{escape(pick(web.prose.common['ad'], page.bits, 43).fill(page.bits), quote=False)}</aside>"
+    return escape(pick(web.prose.common["ad"], page.bits, 43).fill(page.bits), quote=False)
 
 
 def _cookies(web: Web, site: Site) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from tres_crawler.errors import ConfigError
-from tres_crawler.simweb.answers import LIMIT_SECONDS, Answer, answer, is_limited, too_many, version
+from tres_crawler.simweb.answers import LIMIT_SECONDS, Answer, answer, is_limited, is_print, too_many, version, web_date
 from tres_crawler.simweb.model import Web
 from tres_crawler.simweb.params import WebParams
 from tres_crawler.simweb.sites import LARGEST_SITE
@@ -92,6 +92,7 @@ class SimServer:
         self._last_asked: dict[str, float] = {}
         self._server: asyncio.Server | None = None
         self._started = time.time()
+        self._date = 0, web_date(0.0)
 
     async def __aenter__(self) -> SimServer:
         loop = asyncio.get_running_loop()
@@ -120,11 +121,19 @@ class SimServer:
         """The web's time now."""
         return (time.time() - self._started) * self.time_scale / 3600
 
+    @property
+    def date(self) -> str:
+        """The web's time now, for the Date header."""
+        second = int(self.hours * 3600)
+        if second != self._date[0]:
+            self._date = second, web_date(second / 3600)
+        return self._date[1]
+
     def prepare(self, count: int) -> None:
         """Make `count` pages ahead, homes first, so that serving them costs no more than sending."""
         numbered = ((site, number) for number in range(LARGEST_SITE) for site in self.web.sites if number < site.size)
         for site, number in islice(numbered, count):
-            self.answer(site.host, self.web.path(self.web.page(site, number)), {})
+            self._made(site.host, self.web.path(self.web.page(site, number)))
 
     def answer(self, host: str, path: str, headers: dict[str, str]) -> Answer:
         if is_limited(self.web, host):
@@ -132,19 +141,23 @@ class SimServer:
             self._last_asked[host] = now
             if now - before < LIMIT_SECONDS:
                 return too_many()
+        said = self._made(host, path)
+        return not_modified(said) if is_current(said, headers) else said
+
+    def _made(self, host: str, path: str) -> Answer:
         hours = self.hours
         key = (host, path, self._version(host, path, hours))
         said = self._cache.get(key)
         if said is None:
             said = answer(self.web, host, path, hours)
             self._cache.put(key, said)
-        return not_modified(said) if is_current(said, headers) else said
+        return said
 
     def _version(self, host: str, path: str, hours: float) -> str:
         if not self.time_scale:
             return ""
         page = self.web.find(host, path)
-        return version(self.web, page, hours)[0] if page else ""
+        return version(self.web, page, hours, is_print(path))[0] if page else ""
 
 
 def is_current(said: Answer, headers: dict[str, str]) -> bool:
@@ -221,7 +234,7 @@ class _Connection(asyncio.Protocol):
             send()
 
     def _send(self, said: Answer, with_body: bool, closing: bool) -> None:
-        fields = [f"HTTP/1.1 {said.status} {HTTPStatus(said.status).phrase}"]
+        fields = [f"HTTP/1.1 {said.status} {HTTPStatus(said.status).phrase}", f"Date: {self._server.date}"]
         if said.status != 304:
             fields += [f"Content-Type: {said.content_type}", f"Content-Length: {len(said.body)}"]
         fields += [f"{name}: {value}" for name, value in said.headers]

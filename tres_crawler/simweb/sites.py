@@ -1,9 +1,9 @@
-"""The sites of a simulated web: kind, topic, size, name and manners; all made at the start."""
+"""The sites of a simulated web: kind, topics, size, name and manners; all made at the start."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import accumulate
@@ -15,12 +15,13 @@ from tres_crawler.simweb.prose import Prose
 
 NO_TOPIC = -1
 LARGEST_SITE = 20_000
-LARGEST_SHARE = 0.05
+LARGEST_SHARE = 0.02
 TLDS = ("example", "test")
 """Reserved names (RFC 2606): a crawl of these can never reach anybody."""
-REGION_SITES = 12
 PORTAL_TOPICS = 6
 FORUM_TOPICS = 4
+PORTALS_LARGER = 4.0
+"""How many times further up in the order of size a portal stands than chance would put it."""
 
 
 class Kind(IntEnum):
@@ -36,6 +37,19 @@ class Kind(IntEnum):
     PARKED = 7
 
 
+class Robots(IntEnum):
+    """What a site's robots.txt is like."""
+
+    PLAIN = 0
+    RULES = 1
+    MISSING = 2
+    BROKEN = 3
+
+
+Manners = tuple[Robots, int, bool, bool, bool, bool, bool, bool, bool, bool, bool]
+"""The fields of a Site from `robots` on."""
+
+
 class Draw(IntEnum):
     """What chance is used for: draws for different ends do not depend on each other."""
 
@@ -46,6 +60,7 @@ class Draw(IntEnum):
     REGION = 5
     CHANGE = 6
     SIZE = 7
+    TOPIC = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +74,9 @@ class Site:
     size: int
     host: str
     bits: int
-    has_rules: bool
+    robots: Robots
+    crawl_delay: int
+    """Seconds that robots.txt asks to wait; 0: it does not ask."""
     has_moved: bool
     has_sessions: bool
     has_calendar: bool
@@ -68,20 +85,12 @@ class Site:
     is_latin: bool
     """Sends Latin-1 and says UTF-8."""
     has_validators: bool
+    has_url_words: bool
+    has_sections: bool
+    """Names a page's topic in its address."""
 
     def draw(self, purpose: int) -> float:
         return share(mix(self.bits, purpose))
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Hidden sites of one topic, and the tunnel that leads there over sites off the topic."""
-
-    number: int
-    topic: int
-    sites: tuple[int, ...]
-    gates: tuple[int, ...]
-    """Sites of the tunnel, from its start; the last gate lists the region's sites."""
 
 
 def draw_topic(limits: list[float], bits: int) -> int:
@@ -89,12 +98,15 @@ def draw_topic(limits: list[float], bits: int) -> int:
 
 
 def topic_limits(params: WebParams, prose: Prose) -> list[float]:
-    return list(accumulate(params.rare_topics.get(topic.name, 1.0) for topic in prose.topics))
+    return list(accumulate(topic_weights(params, prose)))
+
+
+def topic_weights(params: WebParams, prose: Prose) -> list[float]:
+    return [params.rare_topics.get(topic.name, 1.0) for topic in prose.topics]
 
 
 def make_sites(params: WebParams, prose: Prose) -> list[Site]:
     """All sites, in the order of their numbers."""
-    limits = topic_limits(params, prose)
     weights = (
         params.topical,
         params.portals,
@@ -111,20 +123,25 @@ def make_sites(params: WebParams, prose: Prose) -> list[Site]:
     parked = kinds.count(Kind.PARKED)
     if parked == params.sites:
         kinds, parked = [Kind.TOPICAL] * params.sites, 0
-    sizes = iter(_sizes(params.sites - parked, params.pages - parked, params))
+    order = _order(kinds, all_bits)
+    sizes = dict(zip(order, _sizes(params.sites - parked, params.pages - parked, params), strict=True))
+    topics = _dealt(params, prose, kinds, order, sizes)
     made = []
     for number, (kind, bits) in enumerate(zip(kinds, all_bits, strict=True)):
-        topics = _topics(kind, bits, limits)
-        size = 1 if kind is Kind.PARKED else next(sizes)
-        made.append(Site(number, kind, topics, size, _host(prose, number, topics, bits), bits, *_manners(params, bits)))
+        about = topics.get(number, ())
+        host = _host(prose, number, about, bits)
+        made.append(Site(number, kind, about, sizes.get(number, 1), host, bits, *_manners(params, kind, bits)))
     return made
 
 
-def _manners(params: WebParams, bits: int) -> tuple[bool, ...]:
-    """The switches of a Site, in the order of its fields."""
+def _manners(params: WebParams, kind: Kind, bits: int) -> Manners:
+    """The manners of a Site, in the order of its fields."""
     haste = share(mix(bits, 27))
+    robots = _robots(params, share(mix(bits, 21)))
+    asks = robots in (Robots.PLAIN, Robots.RULES) and share(mix(bits, 24)) < params.crawl_delays
     return (
-        share(mix(bits, 21)) < params.robots_rules,
+        robots,
+        1 + bits % 2 if asks else 0,
         share(mix(bits, 23)) < params.moved_sites,
         share(mix(bits, 25)) < params.session_sites,
         share(mix(bits, 26)) < params.calendar_sites,
@@ -132,45 +149,60 @@ def _manners(params: WebParams, bits: int) -> tuple[bool, ...]:
         params.limited_sites <= haste < params.limited_sites + params.slow_sites,
         share(mix(bits, 28)) < params.wrong_charsets,
         share(mix(bits, 29)) < params.validators,
+        share(mix(bits, 33)) < params.url_words,
+        kind is Kind.DIRECTORY or (kind is Kind.PORTAL and share(mix(bits, 34)) < params.portal_sections),
     )
 
 
-def make_regions(params: WebParams, sites: list[Site]) -> list[Region]:
-    """Groups of hidden topical sites of one topic, each behind a tunnel of two to four sites off the topic."""
-    hidden: defaultdict[int, list[int]] = defaultdict(list)
-    gates = []
-    for site in sites:
-        if site.kind is Kind.TOPICAL and site.draw(20) < params.hidden_sites:
-            hidden[site.topics[0]].append(site.number)
-        elif site.kind in (Kind.GENERAL, Kind.BLOG, Kind.FORUM):
-            gates.append(site.number)
-    regions: list[Region] = []
-    for topic, numbers in sorted(hidden.items()):
-        for start in range(0, len(numbers), REGION_SITES):
-            bits = mix(params.seed, Draw.REGION, len(regions))
-            length = 2 + bits % 3
-            if len(gates) < length:
-                return regions
-            tunnel = tuple(Random(bits).sample(gates, length))
-            members = tuple(numbers[start : start + REGION_SITES])
-            regions.append(Region(len(regions), topic, members, tunnel))
-    return regions
+def _robots(params: WebParams, draw: float) -> Robots:
+    """One of four; rules are taken from one end and the others from the other, so that a rate moves only its own."""
+    if draw < params.robots_rules:
+        return Robots.RULES
+    if draw >= 1 - params.robots_broken:
+        return Robots.BROKEN
+    return Robots.MISSING if draw >= 1 - params.robots_broken - params.robots_missing else Robots.PLAIN
 
 
-def _topics(kind: Kind, bits: int, limits: list[float]) -> tuple[int, ...]:
-    wanted = {Kind.PORTAL: PORTAL_TOPICS, Kind.FORUM: FORUM_TOPICS, Kind.GENERAL: 0, Kind.PARKED: 0}.get(kind, 1)
-    if kind is Kind.DIRECTORY:
-        return tuple(range(len(limits)))
-    found: dict[int, None] = {}
-    at = 0
-    while len(found) < min(wanted, len(limits)):
-        found[draw_topic(limits, mix(bits, 2, at))] = None
-        at += 1
-    return tuple(found)
+def _order(kinds: Sequence[Kind], all_bits: Sequence[int]) -> list[int]:
+    """Sites with content by size, the largest first: kinds are spread evenly over the sizes, portals stand higher."""
+    place: dict[int, float] = {}
+    for kind in Kind:
+        members = [number for number, other in enumerate(kinds) if other is kind and kind is not Kind.PARKED]
+        members.sort(key=lambda number: mix(all_bits[number], Draw.SIZE))
+        higher = PORTALS_LARGER if kind is Kind.PORTAL else 1.0
+        for at, number in enumerate(members):
+            place[number] = (at + share(mix(all_bits[number], Draw.SIZE, 1))) / len(members) / higher
+    return sorted(place, key=place.__getitem__)
+
+
+def _dealt(
+    params: WebParams, prose: Prose, kinds: Sequence[Kind], order: Sequence[int], sizes: Mapping[int, int]
+) -> dict[int, tuple[int, ...]]:
+    """Topics of each site: within a kind the next largest goes to those that have fewest pages so far.
+
+    By chance alone one topic would get several of the few large sites, and a random crawler its fill.
+    """
+    weights = topic_weights(params, prose)
+    topics = [topic for topic, weight in enumerate(weights) if weight > 0]
+    Random(mix(params.seed, Draw.TOPIC)).shuffle(topics)
+    dealt: dict[int, tuple[int, ...]] = {}
+    had = {kind: dict.fromkeys(topics, 0.0) for kind in Kind}
+    wanted = {Kind.PORTAL: PORTAL_TOPICS, Kind.FORUM: FORUM_TOPICS, Kind.GENERAL: 0}
+    for number in order:
+        kind = kinds[number]
+        if kind is Kind.DIRECTORY:
+            dealt[number] = tuple(range(len(weights)))
+            continue
+        pages = had[kind]
+        about = sorted(topics, key=pages.__getitem__)[: wanted.get(kind, 1)]
+        for topic in about:
+            pages[topic] += sizes[number] / weights[topic]
+        dealt[number] = tuple(about)
+    return dealt
 
 
 def _sizes(count: int, pages: int, params: WebParams) -> list[int]:
-    """Pages per site: a power law of the rank whose sum is exact, in shuffled order, none above the largest."""
+    """Pages per site, from the largest: a power law of the rank whose sum is exact, none above the largest."""
     spare = pages - count
     largest = max(-(-pages // count), min(LARGEST_SITE, int(pages * LARGEST_SHARE)))
     weights = [(rank + 1.0) ** -params.size_exponent for rank in range(count)]
@@ -185,7 +217,6 @@ def _sizes(count: int, pages: int, params: WebParams) -> list[int]:
             spare -= extra
             if not spare:
                 break
-    Random(mix(params.seed, Draw.SIZE)).shuffle(sizes)
     return sizes
 
 
