@@ -59,6 +59,16 @@ async def test_no_site_exceeds_its_cap_and_subdomains_count_together(site: Small
     assert (summary.stop_reason, summary.waiting) == (StopReason.SITES_CAPPED, 14)
 
 
+async def test_settings_say_when_urls_are_one_and_hosts_one_site(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/", links=["b.test/?ref=1", "b.test/?ref=2", "x.github.io/", "y.github.io/"])
+    for place in ("b.test/", "x.github.io/", "y.github.io/"):
+        site.page(place)
+    urls = {"drop_parameters": ("ref",), "private_suffixes": True}
+    summary = await (await make_crawl(site.topic("a.test/"), urls=urls, max_per_site="1")).run()
+    assert Counter(site.paths()) == dict.fromkeys(("a.test/", "b.test/", "x.github.io/", "y.github.io/"), 1)
+    assert summary.sites == 4
+
+
 async def test_an_adaptive_cap_falls_as_the_budget_is_spent(site: SmallSite, make_crawl: MakeCrawl) -> None:
     wide_web(site, hosts=12, pages_each=8)
     await (await make_crawl(site.topic("a.test/"), {"slots": 4}, max_per_site="5:2", max_pages=30)).run()

@@ -139,6 +139,17 @@ class CrawlSettings(Section):
     """Seed of all random draws; None: a new one each crawl. At one slot it makes a crawl repeatable."""
 
 
+class UrlSettings(Section):
+    """When two URLs are one, and two hosts one site."""
+
+    drop_parameters: tuple[str, ...] = ()
+    """Query parameters that are removed from URLs beside the usual ones for tracking (docs/urls.md); `*` at the end
+    stands for any ending."""
+
+    private_suffixes: bool = False
+    """Whether hosts below a shared name such as github.io are sites of their own."""
+
+
 class StoreSettings(Section):
     """Where things are kept."""
 
@@ -182,6 +193,7 @@ class Settings(BaseSettings):
 
     fetch: FetchSettings = FetchSettings()
     crawl: CrawlSettings = CrawlSettings()
+    urls: UrlSettings = UrlSettings()
     store: StoreSettings = StoreSettings()
     serve: ServeSettings = ServeSettings()
     log: LogSettings = LogSettings()

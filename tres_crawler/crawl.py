@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tres_crawler.classify.prior import KeywordJudge
-from tres_crawler.config import CrawlSettings, FetchSettings, Settings, overlaid, parse_site_cap
+from tres_crawler.config import CrawlSettings, FetchSettings, Settings, UrlSettings, overlaid, parse_site_cap
 from tres_crawler.errors import BadStatus, Blocked, ControlError, Disallowed, FetchError, Postponed, StoreError
 from tres_crawler.fetch.pace import Pace
 from tres_crawler.fetch.robots import KEPT_SECONDS, Robots
@@ -42,6 +42,7 @@ from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.pages import PageRecord
 from tres_crawler.traps import Trap
+from tres_crawler.urls import DEFAULT_RULES, DROPPED_PARAMETERS, UrlRules, canonical
 from tres_crawler.visits import Redirected, Visit, Visits
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ logger = logging.getLogger(__name__)
 METRIC_EVERY_PAGES = 50
 GIVE_UP_TROUBLES = 8
 """So many troubles in a row and a host is given up: what waits for it is refused."""
-STORED_SECTIONS = ("fetch", "crawl")
+STORED_SECTIONS = ("fetch", "crawl", "urls")
 """Settings that are kept with a crawl, so that a resumed one goes on as it began."""
 
 
@@ -105,6 +106,7 @@ class Crawl:
         record: CrawlRecord,
         settings: CrawlSettings,
         fetch_settings: FetchSettings,
+        url_settings: UrlSettings,
         database: Database,
         manners: Manners,
         content: Content,
@@ -121,7 +123,8 @@ class Crawl:
         self._database = database
         self._rng = random.Random()
         self._frontier = create_frontier(record.policy, self._rng)
-        self._places = Places(parse_site_cap(settings.max_per_site), self._frontier)
+        self._rules = UrlRules(DROPPED_PARAMETERS + url_settings.drop_parameters, url_settings.private_suffixes)
+        self._places = Places(parse_site_cap(settings.max_per_site), self._frontier, url_settings.private_suffixes)
         self._visitor = Visitor(fetch_settings, manners.pace, manners.robots, self._keep_robots)
         self._judge = KeywordJudge(record.topic.keywords)
         self._content = content
@@ -156,7 +159,8 @@ class Crawl:
         settings = overlaid(CrawlSettings(**record.settings["crawl"]), "crawl", changed or {})
         fetch_settings = FetchSettings(**record.settings["fetch"])
         manners = manners or await Manners.of(database, fetch_settings)
-        self = cls(record, settings, fetch_settings, database, manners, content or Nothing())
+        url_settings = UrlSettings(**record.settings.get("urls", {}))
+        self = cls(record, settings, fetch_settings, url_settings, database, manners, content or Nothing())
         await self._restore()
         begun = [crawls.settings_change(crawl, {**record.settings, "crawl": settings.model_dump()})]
         if self._last_link:
@@ -388,10 +392,10 @@ class Crawl:
         """The outlinks that were never seen before, as numbered links."""
         placed = []
         for outlink in outlinks:
-            if self._seen.add(outlink.url):
+            url = outlink.url if self._rules == DEFAULT_RULES else canonical(outlink.url, rules=self._rules)
+            if url and self._seen.add(url):
                 self._last_link += 1
-                host = self._places.host(outlink.url)
-                placed.append(Link(self._last_link, outlink.url, host, source, depth, outlink.anchor))
+                placed.append(Link(self._last_link, url, self._places.host(url), source, depth, outlink.anchor))
         return placed
 
     def _page(self, visit: Visit, **known: object) -> PageRecord:

@@ -16,13 +16,14 @@ class Places:
     A site is charged when a link is chosen, so fetches in flight count; what turns out to cost nothing is refunded.
     """
 
-    def __init__(self, cap: SiteCap | None, frontier: Frontier) -> None:
+    def __init__(self, cap: SiteCap | None, frontier: Frontier, private_suffixes: bool = False) -> None:
         self.names: list[str] = [""]
         self.unsaved_sites: list[tuple[int, str]] = []
         self.unsaved_hosts: list[tuple[int, str, int]] = []
         self._cap = cap
         self._limit = cap.start if cap else None
         self._frontier = frontier
+        self._private_suffixes = private_suffixes
         self._site_of_host: list[int] = [0]
         self._host_numbers: dict[str, int] = {}
         self._site_numbers: dict[str, int] = {}
@@ -41,7 +42,7 @@ class Places:
         name = host_of(url)
         known = self._host_numbers.get(name)
         if known is None:
-            site = self._site(site_of(name))
+            site = self._site(site_of(name, self._private_suffixes))
             known = self._add_host(name, site)
             self.unsaved_hosts.append((known, name, site))
         return known
