@@ -142,6 +142,8 @@ class Client:
                 return await asyncio.to_thread(decoded, bytes(received), encodings, limit)
             return decoded(bytes(received[:wire_limit]), encodings, limit)
         except Overflow as error:
+            if first_bytes:
+                return error.first
             raise TooLarge(url, f"more than {limit} bytes after decompression") from error
         except Undecodable as error:
             raise Unreachable(url, str(error)) from error

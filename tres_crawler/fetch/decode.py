@@ -19,7 +19,11 @@ class Undecodable(Exception):
 
 
 class Overflow(Exception):
-    """More bytes come out than may."""
+    """More bytes come out than may; `first` are those that may."""
+
+    def __init__(self, first: bytes) -> None:
+        super().__init__("more bytes than allowed")
+        self.first = first
 
 
 def decoded(body: bytes, encodings: str, limit: int) -> bytes:
@@ -38,7 +42,7 @@ def decoded(body: bytes, encodings: str, limit: int) -> bytes:
         except (zlib.error, brotli.error, zstandard.ZstdError) as error:
             raise Undecodable(f"not {name}: {error}") from error
     if len(body) > limit:
-        raise Overflow
+        raise Overflow(body[:limit])
     return body
 
 
@@ -46,7 +50,7 @@ def _inflate(body: bytes, limit: int, window: int) -> bytes:
     machine = zlib.decompressobj(window)
     out = machine.decompress(body, limit + 1)
     if len(out) > limit:
-        raise Overflow
+        raise Overflow(out[:limit])
     return out
 
 
@@ -69,7 +73,7 @@ def _brotli(body: bytes, limit: int) -> bytes:
     while piece:
         out += piece
         if len(out) > limit:
-            raise Overflow
+            raise Overflow(bytes(out[:limit]))
         piece = b"" if machine.is_finished() else machine.process(b"", output_buffer_limit=_PIECE)
     return bytes(out)
 
@@ -79,7 +83,7 @@ def _zstd(body: bytes, limit: int) -> bytes:
     with machine.stream_reader(io.BytesIO(body), read_across_frames=True) as reader:
         out = reader.read(limit + 1)
     if len(out) > limit:
-        raise Overflow
+        raise Overflow(out[:limit])
     return out
 
 

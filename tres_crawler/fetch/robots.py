@@ -16,7 +16,7 @@ from tres_crawler.records import Fetched, RobotsAnswer
 KEPT_SECONDS = 24 * 3600.0
 MAX_BYTES = 500 * 1024
 MAX_REDIRECTS = 5
-_VERSION = re.compile(r"^(\s*user-agent\s*:\s*[a-z_-]+)/\S*", re.IGNORECASE | re.MULTILINE)
+_VERSION = re.compile(r"((?:^|[\r\n])[ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/[^\r\n]*", re.IGNORECASE)
 
 
 class Access(Enum):

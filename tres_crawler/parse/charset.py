@@ -11,9 +11,11 @@ import webencodings
 from tres_crawler.parse.tags import attributes
 from tres_crawler.records import Fetched
 
+_HEADER = re.compile(r"""(?:^|;)\s*charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_META = re.compile(r"<meta[\s/]([^>]*)>", re.IGNORECASE)
+_COMMENT = re.compile(r"<!(?=--).*?(?:-->|\Z)", re.DOTALL)
+# Possessive: a hostile head must not make it try every way to read the quotes.
+_META = re.compile(r"""<meta[\s/]((?:=\s*"[^"]*"|=\s*'[^']*'|[^>])*+)>""", re.IGNORECASE)
 _XML = re.compile(r"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)""")
 
 
@@ -27,7 +29,7 @@ def decode(fetched: Fetched) -> str:
 
 
 def _declared(fetched: Fetched) -> webencodings.Encoding | None:
-    header = _CHARSET.search(fetched.content_type)
+    header = _HEADER.search(fetched.content_type)
     encoding = webencodings.lookup(header[1]) if header else None
     if encoding:
         return encoding
@@ -36,7 +38,8 @@ def _declared(fetched: Fetched) -> webencodings.Encoding | None:
         encoding = webencodings.lookup(label)
         if encoding:
             # A page whose label could be read as ASCII is not in UTF-16, whatever it says.
-            return webencodings.UTF8 if encoding.name.startswith("utf-16") else encoding
+            odd = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}
+            return webencodings.lookup(odd.get(encoding.name, encoding.name))
     return None
 
 
