@@ -438,7 +438,8 @@ async def test_a_host_in_trouble_too_often_is_given_up_with_all_that_waits_for_i
     summary = await crawl.run()
     assert summary.stop_reason == StopReason.FRONTIER_EMPTY
     assert summary.failed < 6
-    assert await crawls.given_up(database, crawl.id) == {"b.test": "status 500"}
+    for kind in ("quarantine", "host given up"):
+        assert await crawls.troubled_hosts(database, crawl.id, kind) == {"b.test": "status 500"}
     assert sum((await links.refusals(database, crawl.id)).values()) == 20 - summary.failed
 
 

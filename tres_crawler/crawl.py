@@ -350,7 +350,8 @@ class Crawl:
         logger.info("link %d: %s", link.number, trouble)
         if trouble.retry and link.attempts < self.retries:
             self._visits.give_back(visit)
-            await self._save([], [links.count_attempt(self.id, link, trouble.reason)])
+            counted = links.count_attempt(self.id, link, trouble.reason)
+            await self._save([], [counted, *self._quarantine(visit.host, trouble)])
             self._frontier.place([offer])
             return
         if link.source is None:
@@ -364,6 +365,13 @@ class Crawl:
         status = trouble.status if isinstance(trouble, BadStatus) else None
         page = self._page(visit, outcome=Outcome.FAILED, reason=trouble.reason, status=status)
         await self._save_page(page, others=given_up)
+
+    def _quarantine(self, host: int, trouble: FetchError) -> list[Change]:
+        """Write down that a host is left alone for a while, when that begins."""
+        name = self._places.names[host]
+        if self._visitor.troubles(name) != Pace.QUARANTINE_TROUBLES:
+            return []
+        return [crawls.event(self.id, "quarantine", host=name, reason=trouble.reason)]
 
     def _given_up(self, host: int, trouble: FetchError) -> list[Change]:
         """Refuse all that waits for a host that has been in trouble too often in a row."""

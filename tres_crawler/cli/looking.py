@@ -28,6 +28,8 @@ from tres_crawler.store import crawls, links, migrate
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
+TROUBLES = ("quarantine", "host given up")
+"""Events about hosts that a person should see."""
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 db = typer.Typer(help="Look after the database.", no_args_is_help=True)
@@ -67,24 +69,26 @@ def status(
     """Show the figures of one crawl, running or ended."""
     folder = readable(data_dir, load_settings(config))
 
-    async def read() -> tuple[crawls.CrawlRecord, Summary, dict[str, int], dict[str, str]]:
+    async def read() -> tuple[crawls.CrawlRecord, Summary, dict[str, int], dict[str, dict[str, str]]]:
         async with Database(folder.url, read_only=True) as database:
             record = await crawls.get(database, crawl_id)
             figures = await crawls.summary(database, record)
-            return record, figures, await links.refusals(database, crawl_id), await crawls.given_up(database, crawl_id)
+            troubled = {kind: await crawls.troubled_hosts(database, crawl_id, kind) for kind in TROUBLES}
+            return record, figures, await links.refusals(database, crawl_id), troubled
 
-    record, summary, refused, given_up = run(read())
+    record, summary, refused, troubled = run(read())
     state = shown_state(record, folder.holder())
     out = console()
     if as_json:
-        out.print_json(data={"state": state, **asdict(summary), "refused": refused, "given_up": given_up})
+        out.print_json(data={"state": state, **asdict(summary), "refused": refused, "hosts": troubled})
         return
     out.print(f"State: {state}.", highlight=False)
     print_end(out, summary, record.stop_detail)
     for reason, count in refused.items():
         out.print(f"{count:,} links refused: {reason}", highlight=False, markup=False)
-    for host, why in given_up.items():
-        out.print(f"Host given up: {host} ({why})", highlight=False, markup=False)
+    for kind, hosts in troubled.items():
+        for host, why in hosts.items():
+            out.print(f"{kind}: {host} ({why})", highlight=False, markup=False)
 
 
 @db.command("upgrade")

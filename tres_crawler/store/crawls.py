@@ -115,10 +115,10 @@ def metric_point(now: Summary) -> Change:
     return Change(INSERT_METRIC, [{"crawl": now.crawl_id, "at": time.time(), **point}])
 
 
-async def given_up(database: Database, crawl: int) -> dict[str, str]:
-    """Hosts that were in trouble too often, and why."""
+async def troubled_hosts(database: Database, crawl: int, kind: str) -> dict[str, str]:
+    """Hosts that were put in "quarantine" or "host given up", and why."""
     found = await database.rows(
-        select(events.c.detail).where(events.c.crawl == crawl, events.c.kind == "host given up").order_by(events.c.id)
+        select(events.c.detail).where(events.c.crawl == crawl, events.c.kind == kind).order_by(events.c.id)
     )
     return {row.detail["host"]: row.detail["reason"] for row in found}
 
