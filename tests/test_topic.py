@@ -35,8 +35,8 @@ def test_a_whole_file_gives_a_whole_topic(tmp_path: Path) -> None:
         name="databases",
         keywords=("database", "query planner"),
         seeds=("https://www.example.org/", "http://b.test/x"),
-        relevant_examples=("yes/*.html",),
-        irrelevant_examples=("no/*.html",),
+        relevant_examples=(str(tmp_path / "yes/*.html"),),
+        irrelevant_examples=(str(tmp_path / "no/*.html"),),
         crawl={"max_pages": 300, "max_per_site": "5:2"},
     )
 
@@ -81,7 +81,10 @@ def test_a_fault_is_told_with_the_file_and_the_key(tmp_path: Path, text: str, to
         ("keyword = []\n" + START, 'Unknown key "keyword". Did you mean "keywords"?'),
         (START + "[examples]\nirelevant = []", 'Unknown key "examples.irelevant". Did you mean "irrelevant"?'),
         (START + "[crawl]\nmax_page = 3", 'Unknown key "crawl.max_page". Did you mean "max_pages"?'),
-        (START + "[fetch]\nslots = 3", 'Unknown key "fetch". Allowed: crawl, examples, keywords, name, seeds.'),
+        (
+            START + "[fetch]\nslots = 3",
+            'Unknown key "fetch". Allowed: ban, crawl, examples, keywords, name, pin, seeds.',
+        ),
     ],
 )
 def test_an_unknown_key_is_refused_with_the_nearest_valid_one(tmp_path: Path, text: str, told: str) -> None:

@@ -132,11 +132,32 @@ class CrawlSettings(Section):
     max_depth: int = Field(50, ge=1)
     """Links further than this from a seed are not placed."""
 
-    policy: Literal["breadth-first", "random"] = "random"
+    policy: Literal["best-first", "breadth-first", "random"] = "random"
     """Which waiting link is fetched next."""
 
     seed: int | None = Field(None, ge=0, lt=2**63)
     """Seed of all random draws; None: a new one each crawl. At one slot it makes a crawl repeatable."""
+
+
+class RelevanceSettings(Section):
+    """What counts as relevant."""
+
+    model: Literal["bilstm", "kwbilstm", "svm", "prior"] = "bilstm"
+    """Which judge is trained: the BiLSTM of TRES, its keyword-aware variant, a linear SVM, or none (keywords and word
+    vectors alone). docs/relevance.md compares them."""
+
+    anchors: Literal["student", "network"] = "student"
+    """Who judges anchor texts: a small model taught by the BiLSTM, or the BiLSTM itself, which takes far longer."""
+
+    vectors: str = ""
+    """Word vectors: a word2vec, GloVe or fastText file; empty: those that travel with the package."""
+
+    goal: Literal["f1", "precision", "recall"] = "f1"
+    """What the decision threshold is chosen for on held-out labels: F1 of the relevant class, or F0.5 or F2."""
+
+    bootstrap_pages: int = Field(60, ge=0, le=1000)
+    """First pages of a crawl, the most promising ones, from which the judge is trained; at most a quarter of the page
+    budget, and 0 (or a budget too small for 20 of them) keeps to keywords and word vectors."""
 
 
 class UrlSettings(Section):
@@ -193,6 +214,7 @@ class Settings(BaseSettings):
 
     fetch: FetchSettings = FetchSettings()
     crawl: CrawlSettings = CrawlSettings()
+    relevance: RelevanceSettings = RelevanceSettings()
     urls: UrlSettings = UrlSettings()
     store: StoreSettings = StoreSettings()
     serve: ServeSettings = ServeSettings()

@@ -7,40 +7,62 @@ import logging
 import random
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tres_crawler.classify.prior import KeywordJudge
-from tres_crawler.config import CrawlSettings, FetchSettings, Settings, UrlSettings, overlaid, parse_site_cap
-from tres_crawler.errors import BadStatus, Blocked, ControlError, Disallowed, FetchError, Postponed, StoreError
+from tres_crawler.classify.bootstrap import LEAST_POSITIVES
+from tres_crawler.config import (
+    CrawlSettings,
+    FetchSettings,
+    RelevanceSettings,
+    Settings,
+    UrlSettings,
+    overlaid,
+    parse_site_cap,
+)
+from tres_crawler.errors import (
+    BadStatus,
+    Blocked,
+    ControlError,
+    Disallowed,
+    FetchError,
+    ModelError,
+    Postponed,
+    StoreError,
+)
 from tres_crawler.fetch.pace import Pace
 from tres_crawler.fetch.robots import KEPT_SECONDS, Robots
 from tres_crawler.fetch.visitor import Visitor
 from tres_crawler.frontier.frontier import create_frontier
+from tres_crawler.frontier.guided import GuidedFrontier
 from tres_crawler.frontier.places import Places
 from tres_crawler.parse import parse_page
 from tres_crawler.records import (
     CrawlState,
     Document,
+    Example,
     Fetched,
     Link,
     LinkState,
     Offer,
     Outcome,
     Outlink,
+    PageText,
     RobotsAnswer,
     StopReason,
     Summary,
     Topic,
 )
+from tres_crawler.relevance import Relevance
 from tres_crawler.seen import Fingerprints, SavedPage, Seen
-from tres_crawler.store import crawls, links, pages, robots
+from tres_crawler.store import crawls, judging, links, pages, robots
 from tres_crawler.store.content import Content, Nothing
 from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.pages import PageRecord
+from tres_crawler.topic import is_url
 from tres_crawler.traps import Trap
 from tres_crawler.urls import DEFAULT_RULES, DROPPED_PARAMETERS, UrlRules, canonical
 from tres_crawler.visits import Redirected, Visit, Visits
@@ -48,9 +70,11 @@ from tres_crawler.visits import Redirected, Visit, Visits
 logger = logging.getLogger(__name__)
 
 METRIC_EVERY_PAGES = 50
+SEED_PROMISE = 2.0
+"""More than any link can have: what a person names comes first."""
 GIVE_UP_TROUBLES = 8
 """So many troubles in a row and a host is given up: what waits for it is refused."""
-STORED_SECTIONS = ("fetch", "crawl", "urls")
+STORED_SECTIONS = ("fetch", "crawl", "urls", "relevance")
 """Settings that are kept with a crawl, so that a resumed one goes on as it began."""
 
 
@@ -64,6 +88,9 @@ class Tally:
     duplicates: int = 0
     sites: set[int] = field(default_factory=set)
     relevant_sites: set[int] = field(default_factory=set)
+
+    def judge_again(self, before: bool, now: bool) -> None:
+        self.relevant += now - before
 
     def add(self, site: int, outcome: Outcome, relevant: bool) -> None:
         self.pages += 1
@@ -88,11 +115,13 @@ class Manners:
         return cls(Pace(settings.delay_seconds, time.monotonic), Robots(time.time, known))
 
 
-async def create(database: Database, topic: Topic, settings: Settings) -> int:
+async def create(database: Database, topic: Topic, settings: Settings, examples: Sequence[Example] = ()) -> int:
     """Write down a new crawl; `Crawl.load` then starts it like one that is resumed."""
     kept = {name: getattr(settings, name).model_dump() for name in STORED_SECTIONS}
     seed = settings.crawl.seed if settings.crawl.seed is not None else secrets.randbits(32)
-    return await crawls.create(database, topic, kept, settings.crawl.policy, seed)
+    number = await crawls.create(database, topic, kept, settings.crawl.policy, seed)
+    await database.write(judging.new_examples(number, examples))
+    return number
 
 
 class Crawl:
@@ -110,6 +139,7 @@ class Crawl:
         database: Database,
         manners: Manners,
         content: Content,
+        relevance: Relevance,
     ) -> None:
         self.id = record.id
         self.record = record
@@ -122,11 +152,16 @@ class Crawl:
         self.latest_url = ""
         self._database = database
         self._rng = random.Random()
-        self._frontier = create_frontier(record.policy, self._rng)
+        self._relevance = relevance
+        self._bootstrap_pages = relevance.bootstrap_pages(settings.max_pages)
+        guide = create_frontier("best-first", self._rng) if self._bootstrap_pages else None
+        self._frontier = GuidedFrontier(create_frontier(record.policy, self._rng), guide)
         self._rules = UrlRules(DROPPED_PARAMETERS + url_settings.drop_parameters, url_settings.private_suffixes)
         self._places = Places(parse_site_cap(settings.max_per_site), self._frontier, url_settings.private_suffixes)
         self._visitor = Visitor(fetch_settings, manners.pace, manners.robots, self._keep_robots)
-        self._judge = KeywordJudge(record.topic.keywords)
+        self._lesson: asyncio.Task[None] | None = None
+        self._wants_lesson = False
+        self._relevant_at_lesson: int | None = None
         self._content = content
         self._seen = Seen()
         self._last_link = 0
@@ -160,13 +195,18 @@ class Crawl:
         fetch_settings = FetchSettings(**record.settings["fetch"])
         manners = manners or await Manners.of(database, fetch_settings)
         url_settings = UrlSettings(**record.settings.get("urls", {}))
-        self = cls(record, settings, fetch_settings, url_settings, database, manners, content or Nothing())
+        relevance = await Relevance.open(
+            database, crawl, record.topic, RelevanceSettings(**record.settings.get("relevance", {})), record.random_seed
+        )
+        self = cls(record, settings, fetch_settings, url_settings, database, manners, content or Nothing(), relevance)
         await self._restore()
         begun = [crawls.settings_change(crawl, {**record.settings, "crawl": settings.model_dump()})]
         if self._last_link:
             await database.write(*begun)
         else:
-            seeds = self._describe((Outlink(url, "") for url in record.topic.seeds), source=None, depth=0)
+            known = [*record.topic.relevant_examples, *record.topic.irrelevant_examples]
+            first = [*record.topic.seeds, *filter(is_url, known)]
+            seeds = self._describe([Outlink(url, "") for url in first], None, 0, [SEED_PROMISE] * len(first))
             await self._save(seeds, [*begun, crawls.event(self.id, "started", topic=record.topic.name)])
         return self
 
@@ -202,14 +242,19 @@ class Crawl:
                     self._visits.release_rested()
                     if reason := self._over():
                         break
+                    if self._is_time_to_learn():
+                        self._lesson = steps.create_task(self._learn_topic())
                     for offer in self.choose():
                         steps.create_task(self.step(offer))
                     await self._something_happens()
-        except* StoreError as group:
+                if self._lesson:
+                    self._lesson.cancel()
+        except* (StoreError, ModelError) as group:
             reason, self.stop_detail = StopReason.FAILED, str(group.exceptions[0])
         if reason is StopReason.NO_SEED:
             self.stop_detail = "; ".join(self._seed_troubles)
         self._content.close()
+        self._relevance.close()
         if reason:
             await self._end(reason)
         if reason is StopReason.FAILED:
@@ -252,7 +297,7 @@ class Crawl:
             return StopReason.STOPPED
         if self._tally.pages >= self.settings.max_pages:
             return StopReason.BUDGET
-        if self._in_flight or self.state is CrawlState.PAUSED:
+        if self._in_flight or self.is_learning_topic or self.state is CrawlState.PAUSED:
             return None
         if not len(self._frontier):
             no_seed = self._seed_troubles and self._tally.pages == self._tally.failed
@@ -285,6 +330,49 @@ class Crawl:
             # A full disk cannot be told about itself; the crawl is found interrupted and can be resumed.
             logger.warning("crawl %d: its end could not be saved", self.id)
 
+    # ---- learning what is relevant ----
+
+    @property
+    def is_learning_topic(self) -> bool:
+        """Whether the first judge is being trained, which the crawl waits for."""
+        return self._bootstrap_pages > 0 and self._lesson is not None
+
+    async def feedback(self, page: int, relevant: bool) -> None:
+        """Keep what a person says of a page; the judge learns from it while the crawl goes on."""
+        await judging.check_page(self._database, self.id, page)
+        await self._database.write(judging.new_label(self.id, page, relevant))
+        self._wants_lesson = True
+        self._wake.set()
+
+    def _is_time_to_learn(self) -> bool:
+        if self._lesson:
+            return False
+        if self._bootstrap_pages:
+            return not self._in_flight and self._tally.pages >= self._bootstrap_pages
+        late = not self._relevance.is_trained and self._relevant_at_lesson is not None
+        grown = late and self._tally.relevant >= 2 * max(LEAST_POSITIVES, self._relevant_at_lesson or 0)
+        return self._wants_lesson or grown
+
+    async def _learn_topic(self) -> None:
+        """Train a judge on what is known and let it take over; with too little the one in place stays."""
+        self._wants_lesson, self._relevant_at_lesson = False, self._tally.relevant
+        try:
+            version = await self._relevance.train()
+            if version is None:
+                self._database.queue([crawls.event(self.id, "judge kept", relevant_pages=self._tally.relevant)])
+            else:
+                for page, new in await self._relevance.switch(version):
+                    self._tally.judge_again(page.judgement.relevant, new.relevant)
+                saved = await pages.outcomes(self._database, self.id)
+                self._tally.relevant_sites = {row.site for row in saved if row.relevant}
+        except ModelError as trouble:
+            # The crawl has a judge; that a better one could not be had is no reason to end it.
+            logger.warning("crawl %d keeps its judge: %s", self.id, trouble)
+            self._database.queue([crawls.event(self.id, "judge kept", reason=str(trouble))])
+        self._bootstrap_pages, self._lesson = 0, None
+        self._frontier.let_go()
+        self._wake.set()
+
     # ---- one step ----
 
     def choose(self) -> Iterator[Offer]:
@@ -292,7 +380,7 @@ class Crawl:
         while (
             self.state is CrawlState.RUNNING
             and self._in_flight < self.slots
-            and self._tally.pages + self._in_flight < self.settings.max_pages
+            and self._tally.pages + self._in_flight < (self._bootstrap_pages or self.settings.max_pages)
             and (offers := self._frontier.offer())
         ):
             offer = offers[0]
@@ -326,11 +414,13 @@ class Crawl:
         page = self._page(
             visit, status=fetched.status, seconds=fetched.seconds, bytes=len(fetched.body), title=document.title
         )
-        if document.noindex:
-            await self._save_page(replace(page, outcome=Outcome.NOINDEX, title=""), document)
-            return
-        if not document.text:
-            await self._save_page(replace(page, outcome=Outcome.EMPTY), document)
+        outlinks = _to_follow(document) if visit.link.depth < self.settings.max_depth else ()
+        anchors = [outlink.anchor for outlink in outlinks]
+        if document.noindex or not document.text:
+            outcome = Outcome.NOINDEX if document.noindex else Outcome.EMPTY
+            looks = (await self._relevance.judge.judge(None, anchors)).anchors
+            title = "" if document.noindex else document.title
+            await self._save_page(replace(page, outcome=outcome, title=title), outlinks, looks)
             return
         prints = Fingerprints.of(document.text)
         copy = self._seen.copy_of(document, prints)
@@ -340,9 +430,11 @@ class Crawl:
                 replace(page, outcome=Outcome.DUPLICATE, duplicate_of=copy.original, reason=copy.reason)
             )
             return
-        judgement = await self._judge.judge(document)
-        page = replace(page, judgement=judgement, reward=float(judgement.relevant))
-        await self._save_page(page, document, fetched)
+        text = PageText.of(document)
+        judged = await self._relevance.judge.judge(text, anchors)
+        assert judged.page is not None
+        page = replace(page, judgement=judged.page, reward=float(judged.page.relevant))
+        await self._save_page(page, outlinks, judged.anchors, self._kept(text, document, fetched, page))
 
     async def _fail(self, visit: Visit, offer: Offer, trouble: FetchError) -> None:
         """Write trouble down as what became of the link: to be tried again, refused, or a failed page."""
@@ -364,7 +456,7 @@ class Crawl:
             return
         status = trouble.status if isinstance(trouble, BadStatus) else None
         page = self._page(visit, outcome=Outcome.FAILED, reason=trouble.reason, status=status)
-        await self._save_page(page, others=given_up)
+        await self._save_page(page, others=lambda _: given_up)
 
     def _quarantine(self, host: int, trouble: FetchError) -> list[Change]:
         """Write down that a host is left alone for a while, when that begins."""
@@ -388,7 +480,8 @@ class Crawl:
         self._visits.give_back(visit)
         link = visit.link
         found = [Outlink(elsewhere.target, link.anchor)] if elsewhere.target else []
-        placed = [replace(new, hops=elsewhere.hops) for new in self._describe(found, link.source, link.depth)]
+        described = self._describe(found, link.source, link.depth, [link.promise] * len(found))
+        placed = [replace(new, hops=elsewhere.hops) for new in described]
         await self._save(placed, [links.end_link(self.id, link.number, LinkState.REDIRECTED, elsewhere.reason)])
 
     async def _keep_robots(self, answer: RobotsAnswer) -> None:
@@ -396,15 +489,31 @@ class Crawl:
 
     # ---- placing and saving ----
 
-    def _describe(self, outlinks: Iterable[Outlink], source: int | None, depth: int) -> list[Link]:
+    def _describe(
+        self, outlinks: Iterable[Outlink], source: int | None, depth: int, promises: Iterable[float]
+    ) -> list[Link]:
         """The outlinks that were never seen before, as numbered links."""
         placed = []
-        for outlink in outlinks:
+        for outlink, promise in zip(outlinks, promises, strict=True):
             url = outlink.url if self._rules == DEFAULT_RULES else canonical(outlink.url, rules=self._rules)
             if url and self._seen.add(url):
                 self._last_link += 1
-                placed.append(Link(self._last_link, url, self._places.host(url), source, depth, outlink.anchor))
+                host = self._places.host(url)
+                placed.append(Link(self._last_link, url, host, source, depth, outlink.anchor, promise=promise))
         return placed
+
+    def _kept(
+        self, text: PageText, document: Document, fetched: Fetched, page: PageRecord
+    ) -> Callable[[int], Sequence[Change]]:
+        """What is kept of a judged page: what the judge read, its content, and the label its topic gave it."""
+        topic = self.record.topic
+        label = page.url in topic.relevant_examples
+        named = label or page.url in topic.irrelevant_examples
+        return lambda number: [
+            judging.new_reading(self.id, number, text),
+            *([judging.new_label(self.id, number, label)] if named else []),
+            *self._content.keep(number, fetched, document),
+        ]
 
     def _page(self, visit: Visit, **known: object) -> PageRecord:
         base = PageRecord(
@@ -421,26 +530,24 @@ class Crawl:
     async def _save_page(
         self,
         page: PageRecord,
-        document: Document | None = None,
-        fetched: Fetched | None = None,
-        others: Sequence[Change] = (),
+        outlinks: Sequence[Outlink] = (),
+        looks: Iterable[float] = (),
+        others: Callable[[int], Sequence[Change]] = lambda _: (),
     ) -> None:
-        """Number the page, place its outlinks, and commit it all as one."""
+        """Number the page, place its outlinks, and commit it all as one with `others`, which are told the number."""
         self._tally.add(page.site, page.outcome, page.reward > 0)
         page = replace(page, number=self._tally.pages)
         self._seen.remember(
             SavedPage(page.number, page.url, page.outcome, page.reward > 0, page.text_key, page.simhash)
         )
         self._places.tighten(page.number / self.settings.max_pages)
-        depth = page.link.depth + 1
-        outlinks = _to_follow(document) if document and depth <= self.settings.max_depth else ()
-        placed = self._describe(outlinks, page.number, depth)
+        promises = [float(look) + page.reward / 2 for look in looks]
+        placed = self._describe(outlinks, page.number, page.link.depth + 1, promises)
         changes = [
             *pages.new_page(self.id, replace(page, outlinks=len(outlinks))),
-            *(self._content.keep(page.number, fetched, document) if document and fetched else ()),
             links.end_link(self.id, page.link.number, LinkState.FETCHED),
             crawls.seconds_change(self.id, self.seconds),
-            *others,
+            *others(page.number),
         ]
         if page.number % METRIC_EVERY_PAGES == 0:
             changes.append(crawls.metric_point(self.summary()))
@@ -466,7 +573,7 @@ class Crawl:
         self._places.unsaved_sites.clear()
         self._places.unsaved_hosts.clear()
         self._uncommitted.update((link.number, link) for link in placed)
-        self._frontier.place(Offer(link.number, link.host, link.leaf) for link in placed)
+        self._frontier.place(Offer(link.number, link.host, link.leaf, link.promise) for link in placed)
         await committed
         for link in placed:
             del self._uncommitted[link.number]

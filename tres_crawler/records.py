@@ -17,6 +17,10 @@ class Topic:
     seeds: tuple[str, ...]
     relevant_examples: tuple[str, ...] = ()
     irrelevant_examples: tuple[str, ...] = ()
+    pin: tuple[str, ...] = ()
+    """Words that count as found keywords whatever their score."""
+    ban: tuple[str, ...] = ()
+    """Words that are never taken as keywords."""
     crawl: Mapping[str, Any] = field(default_factory=dict)
     """Crawl settings that this topic overrides."""
 
@@ -36,6 +40,8 @@ class Link:
     attempts: int = 0
     hops: int = 0
     """Redirects that led to it."""
+    promise: float = 0.0
+    """How relevant it looks from where it was found: its anchor's probability and half the reward of its page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,7 @@ class Offer:
     link: int
     host: int
     leaf: int = 0
+    promise: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,47 @@ class Document:
     """The address the page names as its proper one."""
     noindex: bool = False
     nofollow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """What a judge reads of a page."""
+
+    title: str
+    description: str
+    text: str
+
+    @classmethod
+    def of(cls, document: Document) -> PageText:
+        return cls(document.title, document.description, document.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A page and whether it is relevant: what a judge learns from."""
+
+    page: PageText
+    relevant: bool
+    weight: float = 1.0
+    group: str = ""
+    """Where it is from: examples of one group are never both learned from and tested on."""
+    is_label: bool = True
+    """Said by a person; otherwise only what another judge holds of it."""
+    anchor: str = ""
+    """Words of the link that led to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A word or phrase of a topic, and why it is one."""
+
+    text: str
+    score: float
+    """Mean cosine similarity to the seed keywords (TRES, sec. 2.3)."""
+    documents: int
+    """In how many documents it stands."""
+    origin: str
+    """`seed`, `found` or `pinned`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,61 +1,55 @@
-"""The keyword judge says what its docstring promises."""
-
-from __future__ import annotations
+"""The judge without training: keywords and word vectors."""
 
 import pytest
 
-from tres_crawler.classify.prior import SMOOTHING_WORDS, VERSION, KeywordJudge
-from tres_crawler.records import Document, Judgement
-
-KEYWORDS = ["tennis", "coach", "match point"]
-
-
-async def judged(text: str, title: str = "", description: str = "", keywords: list[str] = KEYWORDS) -> Judgement:
-    return await KeywordJudge(keywords).judge(Document("http://a.test/", title, description, text, ()))
+from tests.texts import COOKING, FOOD_KEYWORDS, GARDEN, WORD_LIST
+from tres_crawler.classify.prior import Prior
+from tres_crawler.records import PageText
+from tres_crawler.vectors import load_vectors
 
 
-def filled(hits: str, length: int) -> str:
-    """A text of `length` words that begins with `hits`."""
-    return " ".join(hits.split() + ["other"] * (length - len(hits.split())))
+@pytest.fixture(scope="module")
+def prior() -> Prior:
+    return Prior(load_vectors(), FOOD_KEYWORDS)
 
 
-async def test_one_keyword_in_a_hundred_words_is_the_even_case() -> None:
-    even = await judged(filled("tennis", 100 - SMOOTHING_WORDS))
-    assert even == Judgement(probability=0.5, relevant=True, version=VERSION)
-    assert not (await judged(filled("tennis", 101 - SMOOTHING_WORDS))).relevant
+def probability(prior: Prior, text: str, title: str = "") -> float:
+    return float(prior.pages([PageText(title, "", text)])[0])
 
 
-async def test_a_page_without_keywords_has_no_chance() -> None:
-    nothing = Judgement(probability=0.0, relevant=False, version=VERSION)
-    assert await judged(filled("football", 500)) == nothing
-    assert await judged("") == nothing
-    assert await judged("tennis", keywords=["!"]) == nothing
+def test_a_page_on_the_topic_is_relevant_and_one_off_it_is_not(prior: Prior) -> None:
+    assert probability(prior, COOKING) > 0.5 > probability(prior, GARDEN)
 
 
-async def test_different_keywords_weigh_more_than_one_repeated() -> None:
-    assert (await judged(filled("tennis coach", 200))).probability > (
-        await judged(filled("tennis tennis", 200))
-    ).probability
+def test_a_page_on_the_topic_need_not_use_a_keyword(prior: Prior) -> None:
+    said = COOKING
+    for word, other in (("soup", "broth"), ("bread", "loaf"), ("kitchen", "room"), ("sauce", "gravy")):
+        said = said.replace(word, other)
+    assert not prior.reader.read(PageText("", "", said)).kinds
+    assert probability(prior, said) > 0.3 > probability(prior, GARDEN)
 
 
-async def test_more_hits_weigh_more_and_more_words_weigh_less() -> None:
-    once, twice = await judged(filled("tennis", 200)), await judged(filled("tennis tennis", 200))
-    longer = await judged(filled("tennis", 400))
-    assert 1 >= twice.probability > once.probability > longer.probability > 0
+def test_a_list_of_the_topics_words_is_no_page_about_it(prior: Prior) -> None:
+    assert probability(prior, WORD_LIST) < 0.2
 
 
-async def test_the_title_counts_more_than_the_description_and_that_like_the_text() -> None:
-    text = filled("", 200)
-    in_title = await judged(text, title="Tennis")
-    in_description = await judged(text, description="TENNIS")
-    assert in_title.probability > in_description.probability
-    assert in_description == await judged(filled("tennis", 201))
+def test_a_page_in_another_language_or_without_text_is_not_relevant(prior: Prior) -> None:
+    german = "Die Suppe wird langsam gekocht und mit frischem Brot serviert, dazu passt ein kleiner Salat. " * 5
+    assert probability(prior, german) < 0.2
+    assert probability(prior, "") < 0.01
+    assert probability(prior, "?!… 123 ###") < 0.01
 
 
-@pytest.mark.parametrize(
-    ("title", "description", "text"),
-    [("point of the match", "", ""), ("the match", "point", ""), ("", "the match", "point"), ("", "", "point, match")],
-)
-async def test_a_phrase_counts_only_where_it_stands_whole(title: str, description: str, text: str) -> None:
-    assert (await judged("match point")).probability > 0
-    assert (await judged(text, title, description)).probability == 0
+def test_an_anchor_about_the_topic_looks_better_than_one_that_says_nothing(prior: Prior) -> None:
+    soup, more, empty, cars = prior.anchors(["Tomato soup with garlic", "read more", "", "Used cars for sale"])
+    assert soup > more
+    assert soup > empty
+    assert soup > cars
+
+
+def test_keywords_that_no_vector_knows_are_still_looked_for() -> None:
+    odd = Prior(load_vectors(), ["zorblax", "quuxification"])
+    plain = probability(odd, GARDEN)
+    named = probability(odd, f"zorblax and quuxification. {GARDEN} zorblax.")
+    assert named > plain
+    assert 0.0 <= float(odd.anchors(["zorblax"])[0]) <= 1.0

@@ -85,3 +85,5 @@ def set_up_logging(settings: LogSettings) -> None:
     else:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=settings.level.upper(), handlers=[handler], force=True)
+    # It tells of every object it makes, which is not the crawl's story.
+    logging.getLogger("gensim").setLevel(logging.WARNING)

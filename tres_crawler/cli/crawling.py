@@ -29,14 +29,15 @@ from tres_crawler.cli.common import (
 from tres_crawler.cli.display import print_end, print_json, shown
 from tres_crawler.config import Settings, overlaid
 from tres_crawler.crawl import Crawl
-from tres_crawler.errors import ControlError, TopicError
+from tres_crawler.errors import ControlError
+from tres_crawler.examples import read_examples
 from tres_crawler.fetch.client import request_headers
-from tres_crawler.records import CrawlState, StopReason, Topic
+from tres_crawler.records import CrawlState, StopReason
 from tres_crawler.store import crawls
 from tres_crawler.store.content import Content, open_content
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
-from tres_crawler.topic import load_topic
+from tres_crawler.topic import find_topic
 
 STOP_WAIT_SECONDS = 60.0
 
@@ -48,10 +49,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON summary
 
 
 def crawl(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A topic file (TOML).")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A topic file (TOML), or the name of a shipped topic.")],
     pages: PagesOption = None,
     max_per_site: PerSiteOption = None,
-    policy: Annotated[str | None, typer.Option(help="Which link comes next: random, breadth-first.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Which link comes next: random, breadth-first, best-first.")
+    ] = None,
     data_dir: DataDirOption = DEFAULT_DATA_DIR,
     connect_to: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Send every connection there (for a simulated web).")
@@ -65,12 +68,13 @@ def crawl(
     Ctrl-C finishes the fetches under way and saves; a second one leaves at once. Either way `tres resume` goes on.
     """
     wanted = find_topic(topic)
+    examples = read_examples(wanted)
     settings = load_settings(config).replaced("crawl", wanted.crawl)
     given = {"max_pages": pages, "max_per_site": max_per_site, "policy": policy, "seed": seed}
     settings = settings.replaced("crawl", given).replaced("fetch", {"connect_to": connect_to})
 
     async def start(database: Database) -> Crawl:
-        number = await engine.create(database, wanted, settings)
+        number = await engine.create(database, wanted, settings, examples)
         return await Crawl.load(database, number, content=content_of(number, data_dir, settings))
 
     raise typer.Exit(run(run_crawl(data_dir, settings, start, as_json)))
@@ -135,13 +139,6 @@ def stop(crawl_id: CrawlArgument, data_dir: DataDirOption = DEFAULT_DATA_DIR, co
 def content_of(crawl: int, data_dir: Path, settings: Settings) -> Content:
     """Where the pages of a crawl are kept, as the settings ask for."""
     return open_content(settings.store.content, crawl, data_dir, request_headers(settings.fetch))
-
-
-def find_topic(name: str) -> Topic:
-    path = Path(name)
-    if not path.exists() and not path.suffix:
-        raise TopicError(f'There is no topic file "{name}". Give the path of a TOML file; docs/topics.md shows one.')
-    return load_topic(path)
 
 
 async def run_crawl(

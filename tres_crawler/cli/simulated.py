@@ -14,7 +14,7 @@ import typer
 
 from tres_crawler import crawl as engine
 from tres_crawler.cli.common import console, load_settings, run
-from tres_crawler.cli.crawling import find_topic, run_crawl
+from tres_crawler.cli.crawling import run_crawl
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import TresError
 from tres_crawler.simweb import describe as description
@@ -24,6 +24,7 @@ from tres_crawler.simweb.params import PRESETS, WebParams
 from tres_crawler.simweb.server import RequestLog, SimServer
 from tres_crawler.simweb.topics import write_topics
 from tres_crawler.store.database import Database
+from tres_crawler.topic import load_topic
 
 DEMO_DELAY_SECONDS = 0.05
 
@@ -118,7 +119,7 @@ def demo(
 
 
 async def _demo_crawl(topic_file: Path, pages: int, data_dir: Path, address: str) -> int:
-    topic = find_topic(str(topic_file))
+    topic = load_topic(topic_file)
     settings = load_settings(None).replaced("crawl", {"max_pages": pages})
     settings = settings.replaced("fetch", {"connect_to": address, "delay_seconds": DEMO_DELAY_SECONDS})
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from tres_crawler.frontier.buckets import RandomFrontier
-from tres_crawler.frontier.queue import OrderedFrontier
+from tres_crawler.frontier.queue import OrderedFrontier, most_promising_first
 from tres_crawler.records import Offer
 
 
@@ -51,6 +51,7 @@ class Frontier(Protocol):
 def create_frontier(policy: str, rng: random.Random) -> Frontier:
     """The frontier that a policy chooses from."""
     frontiers: Mapping[str, Callable[[], Frontier]] = {
+        "best-first": lambda: OrderedFrontier(most_promising_first),
         "breadth-first": OrderedFrontier,
         "random": lambda: RandomFrontier(rng),
     }

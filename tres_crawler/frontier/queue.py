@@ -1,33 +1,46 @@
-"""A frontier of one leaf that offers the oldest link of a free host: breadth-first."""
+"""A frontier of one leaf that offers the first link of a free host: the oldest, or the most promising."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
 
 from tres_crawler.records import Offer
 
+Key = tuple[float, int]
+"""Rank and number of a link: among links of equal rank the older comes first."""
+
+
+def oldest_first(link: Offer) -> float:
+    return 0.0
+
+
+def most_promising_first(link: Offer) -> float:
+    return -link.promise
+
 
 class OrderedFrontier:
-    """Each host keeps its links in order; the heads of the free hosts compete."""
+    """Each host keeps its links in order of rank; the heads of the free hosts compete."""
 
     leaves = 1
 
-    def __init__(self) -> None:
+    def __init__(self, rank: Callable[[Offer], float] = oldest_first) -> None:
+        self._rank = rank
         self._count = 0
-        self._by_host: dict[int, list[int]] = {}
+        self._by_host: dict[int, list[Key]] = {}
         self._holds: dict[int, int] = {}
-        self._heads: list[tuple[int, int]] = []
-        """(link, host) heap; an entry counts only while it is that host's oldest link and the host is free."""
+        self._heads: list[tuple[Key, int]] = []
+        """(key, host) heap; an entry counts only while it is that host's first link and the host is free."""
 
     def __len__(self) -> int:
         return self._count
 
     def place(self, links: Iterable[Offer]) -> None:
         for link in links:
-            heappush(self._by_host.setdefault(link.host, []), link.link)
+            key = (self._rank(link), link.link)
+            heappush(self._by_host.setdefault(link.host, []), key)
             self._count += 1
-            if self._oldest(link.host) == link.link:
+            if self._first(link.host) == key:
                 self._compete(link.host)
 
     @property
@@ -36,18 +49,18 @@ class OrderedFrontier:
 
     def offer(self) -> list[Offer]:
         while self._heads:
-            link, host = self._heads[0]
-            if host not in self._holds and self._oldest(host) == link:
-                return [Offer(link, host)]
+            key, host = self._heads[0]
+            if host not in self._holds and self._first(host) == key:
+                return [Offer(key[1], host, promise=-key[0])]
             heappop(self._heads)
         return []
 
     def take(self, offer: Offer) -> None:
         waiting = self._by_host[offer.host]
-        if waiting[0] == offer.link:
+        if waiting[0][1] == offer.link:
             heappop(waiting)
         else:
-            waiting.remove(offer.link)
+            waiting[:] = [key for key in waiting if key[1] != offer.link]
             heapify(waiting)
         if not waiting:
             del self._by_host[offer.host]
@@ -68,11 +81,11 @@ class OrderedFrontier:
             del self._holds[host]
             self._compete(host)
 
-    def _oldest(self, host: int) -> int | None:
+    def _first(self, host: int) -> Key | None:
         waiting = self._by_host.get(host)
         return waiting[0] if waiting else None
 
     def _compete(self, host: int) -> None:
-        oldest = self._oldest(host)
-        if oldest is not None and host not in self._holds:
-            heappush(self._heads, (oldest, host))
+        first = self._first(host)
+        if first is not None and host not in self._holds:
+            heappush(self._heads, (first, host))

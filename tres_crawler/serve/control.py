@@ -16,7 +16,7 @@ from tres_crawler.config import Settings
 from tres_crawler.errors import TopicError
 from tres_crawler.records import CrawlState, Summary, Topic
 from tres_crawler.serve.keeper import Keeper
-from tres_crawler.topic import load_topic, parse_topic
+from tres_crawler.topic import load_topic, parse_topic, shipped_topics
 
 
 class StartCrawl(BaseModel):
@@ -131,8 +131,8 @@ def _topic(given: dict[str, Any] | str, settings: Settings) -> Topic:
     if isinstance(given, dict):
         return parse_topic(given, "topic")
     folder = settings.serve.topics_dir
-    known = sorted(path.stem for path in Path(folder).glob("*.toml")) if folder else []
+    own = {path.stem: path for path in sorted(Path(folder).glob("*.toml"))} if folder else {}
+    known = {**shipped_topics(), **own}
     if given not in known:
-        names = ", ".join(known) or "none; give the topic itself"
-        raise TopicError(f'There is no topic named "{given}" here. Known: {names}.')
-    return load_topic(Path(folder) / f"{given}.toml")
+        raise TopicError(f'There is no topic named "{given}" here. Known: {", ".join(sorted(known))}.')
+    return load_topic(known[given])

@@ -11,6 +11,7 @@ from tres_crawler import crawl as engine
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl, Manners
 from tres_crawler.errors import ControlError, TresError
+from tres_crawler.examples import read_examples
 from tres_crawler.fetch.client import request_headers
 from tres_crawler.records import CrawlState, StopReason, Summary, Topic
 from tres_crawler.store import crawls
@@ -54,7 +55,8 @@ class Keeper:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def start(self, topic: Topic, settings: Settings) -> int:
-        number = await engine.create(self._database, topic, settings)
+        examples = await asyncio.to_thread(read_examples, topic)
+        number = await engine.create(self._database, topic, settings, examples)
         await self._run(number)
         return number
 

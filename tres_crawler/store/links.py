@@ -62,6 +62,7 @@ def new_links(
                 "reason": reason,
                 "attempts": link.attempts,
                 "hops": link.hops,
+                "promise": link.promise,
             }
             for link in placed
         ],
@@ -86,17 +87,18 @@ def count_attempt(crawl: int, link: Link, reason: str) -> Change:
 
 async def read(database: Database, crawl: int, number: int) -> Link:
     row = (await database.rows(READ_LINK, {"of_crawl": crawl, "of_link": number}))[0]
-    return Link(row.number, row.url, row.host, row.source, row.depth, row.anchor, row.leaf, row.attempts, row.hops)
+    names = ("number", "url", "host", "source", "depth", "anchor", "leaf", "attempts", "hops", "promise")
+    return Link(**{name: getattr(row, name) for name in names})
 
 
 async def waiting(database: Database, crawl: int) -> list[Offer]:
     """What the frontier must know of every waiting link, oldest first."""
     found = await database.rows(
-        select(links.c.number, links.c.host, links.c.leaf)
+        select(links.c.number, links.c.host, links.c.leaf, links.c.promise)
         .where(links.c.crawl == crawl, links.c.state == LinkState.WAITING)
         .order_by(links.c.number)
     )
-    return [Offer(row.number, row.host, row.leaf) for row in found]
+    return [Offer(row.number, row.host, row.leaf, row.promise) for row in found]
 
 
 async def placed(database: Database, crawl: int) -> list[int]:

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Double,
+    Float,
     Index,
     Integer,
     LargeBinary,
@@ -90,6 +91,7 @@ links = _clustered(
     Column("reason", Text),
     Column("attempts", SmallInteger, nullable=False, server_default="0"),
     Column("hops", SmallInteger, nullable=False, server_default="0"),
+    Column("promise", Float, nullable=False, server_default="0"),
     UniqueConstraint("crawl", "url_key"),
 )
 
@@ -135,6 +137,46 @@ visits = Table(
     Column("bytes", Integer, nullable=False),
     _flag("changed"),
     Index("visits_by_page", "crawl", "page", "at"),
+)
+
+# What a judge read of a page, so that another may read it again: title, description and the text's beginning.
+readings = Table(
+    "readings",
+    metadata,
+    _key("crawl"),
+    _key("page"),
+    Column("body", LargeBinary, nullable=False),
+)
+
+# Pages that came with the topic, labelled.
+examples = Table(
+    "examples",
+    metadata,
+    _key("crawl"),
+    _key("number"),
+    Column("relevant", Boolean, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+# What a person said of a page; the newest counts.
+labels = Table(
+    "labels",
+    metadata,
+    _key("crawl"),
+    _key("page"),
+    Column("at", Double, primary_key=True),
+    Column("relevant", Boolean, nullable=False),
+)
+
+# What earlier versions of the judge held of a page; `pages` has what the newest holds.
+judgements = _clustered(
+    "judgements",
+    _key("crawl"),
+    _key("page"),
+    _key("version"),
+    Column("probability", Double, nullable=False),
+    Column("relevant", Boolean, nullable=False),
 )
 
 # The main text of pages, as UTF-8 compressed by zlib. Not clustered: SQLite keeps long rows better by rowid.

@@ -1,0 +1,85 @@
+"""The judge of the comparison: TF-IDF and a linear SVM, as ACHE uses (TRES, sec. 3.2 and 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.svm import LinearSVC
+
+from tres_crawler.classify.model import pack
+from tres_crawler.classify.prior import sigmoid
+from tres_crawler.classify.reading import MAX_CHARACTERS
+from tres_crawler.records import Example, PageText
+from tres_crawler.text import words
+from tres_crawler.vectors import Floats
+
+MOST_WORDS = 50_000
+
+
+class SvmModel:
+    """Which words stand on a page, weighed; knows nothing of words it was not trained on."""
+
+    kind = "svm"
+
+    def __init__(self, vocabulary: Sequence[str], idf: Floats, weights: Floats, offset: float) -> None:
+        self._vectoriser = _vectoriser(vocabulary)
+        self._vectoriser.idf_ = idf
+        self._vocabulary, self._idf, self._weights, self._offset = tuple(vocabulary), idf, weights, offset
+        self.slope, self.intercept, self.threshold = 1.0, 0.0, 0.5
+
+    @classmethod
+    def fit(cls, examples: Sequence[Example]) -> SvmModel:
+        vectoriser = _vectoriser(None)
+        counted = vectoriser.fit_transform([_text(example.page) for example in examples])
+        svm = LinearSVC(class_weight="balanced")
+        svm.fit(counted, [example.relevant for example in examples], [example.weight for example in examples])
+        vocabulary = vectoriser.get_feature_names_out().tolist()
+        return cls(
+            vocabulary, vectoriser.idf_.astype(np.float32), svm.coef_[0].astype(np.float32), float(svm.intercept_[0])
+        )
+
+    def margins(self, texts: Sequence[str]) -> Floats:
+        """Distances to the border between the classes."""
+        if not texts:
+            return np.zeros(0, dtype=np.float32)
+        found: Floats = (self._vectoriser.transform(texts) @ self._weights + self._offset).astype(np.float32)
+        return found
+
+    def page_margins(self, pages: Sequence[PageText]) -> Floats:
+        return self.margins([_text(page) for page in pages])
+
+    def pages(self, pages: Sequence[PageText]) -> Floats:
+        return sigmoid(self.slope * self.page_margins(pages) + self.intercept)
+
+    def anchors(self, anchors: Sequence[str]) -> Floats:
+        return sigmoid(self.slope * self.margins(anchors) + self.intercept)
+
+    def dump(self, **figures: Any) -> bytes:
+        meta = {
+            "kind": self.kind,
+            "calibration": [self.slope, self.intercept, self.threshold],
+            "offset": self._offset,
+            "vocabulary": list(self._vocabulary),
+            "figures": figures,
+        }
+        return pack(meta, {"idf": self._idf, "weights": self._weights})
+
+    @classmethod
+    def restore(cls, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> SvmModel:
+        self = cls(meta["vocabulary"], arrays["idf"], arrays["weights"], meta["offset"])
+        self.slope, self.intercept, self.threshold = meta["calibration"]
+        return self
+
+
+def _vectoriser(vocabulary: Sequence[str] | None) -> TfidfVectorizer:
+    return TfidfVectorizer(
+        tokenizer=words, token_pattern=None, sublinear_tf=True, max_features=MOST_WORDS, vocabulary=vocabulary
+    )
+
+
+def _text(page: PageText) -> str:
+    return f"{page.title}\n{page.description}\n{page.text[:MAX_CHARACTERS]}"

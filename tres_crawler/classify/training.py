@@ -1,0 +1,385 @@
+"""Examples → a trained judge, with the figures that say how far it can be trusted (TRES, sec. 3.3)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from tres_crawler.classify.network import BiLstm
+from tres_crawler.classify.neural import Calibration, Inputs, NeuralModel
+from tres_crawler.classify.prior import Prior, sigmoid
+from tres_crawler.classify.reading import Reading
+from tres_crawler.classify.student import teach
+from tres_crawler.classify.svm import SvmModel
+from tres_crawler.errors import ModelError
+from tres_crawler.records import Example
+from tres_crawler.vectors import Floats
+
+Kind = Literal["bilstm", "kwbilstm", "svm"]
+Goal = Literal["f1", "precision", "recall"]
+Progress = Callable[[str], None]
+Indices = npt.NDArray[np.int64]
+
+FOLDS = 5
+MOST_EPOCHS = 10
+PATIENCE = 2
+BATCH = 32
+LEARNING_RATE = 2e-3
+SHORT_WEIGHT = 0.25
+"""Weight of a title or a few words out of a page beside the page itself: they teach the network to judge anchors."""
+SHORT_WORDS = (2, 7)
+CROPPED_TOKENS = 96
+"""In training a page is read from a random word on, this many words: half the time, and another page each epoch."""
+LEAST_PER_CLASS = 5
+LEAST_TO_CALIBRATE = 40
+ENOUGH_LABELS = 200
+"""From so many relevant labels on, the prior has no say any more."""
+BETA = {"f1": 1.0, "precision": 0.5, "recall": 2.0}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How a judge did on examples it had not learned from; `is_agreement` if those are no person's labels."""
+
+    held_out: int
+    prevalence: float
+    precision: float
+    recall: float
+    f1: float
+    macro_f1: float
+    auc: float | None
+    calibration_error: float
+    """Expected calibration error over ten bins."""
+    uncalibrated_error: float
+    threshold: float
+    is_agreement: bool = False
+
+
+@dataclass(frozen=True)
+class Fitted:
+    model: NeuralModel | SvmModel
+    figures: Figures | None
+    """None where there was too little to hold anything out."""
+
+
+def fit(
+    kind: Kind,
+    examples: Sequence[Example],
+    prior: Prior,
+    goal: Goal = "f1",
+    seed: int = 0,
+    progress: Progress = lambda _: None,
+    refit: bool = True,
+) -> Fitted:
+    """Train on most of the examples, calibrate and choose the threshold on the rest, then learn from that rest too."""
+    _check(examples)
+    learned, held = split(examples, seed)
+    model, epochs = _fit(kind, examples, learned, held, prior, seed, progress)
+    figures = calibrate(model, [examples[at] for at in held], goal) if len(held) else None
+    if refit and len(held):
+        calibration = _calibration(model)
+        model, _ = _fit(
+            kind, examples, np.arange(len(examples)), np.array([], dtype=np.int64), prior, seed, progress, epochs
+        )
+        _set_calibration(model, calibration)
+    return Fitted(model, figures)
+
+
+def cross_validate(
+    kind: Kind, examples: Sequence[Example], prior: Prior, seed: int = 0, progress: Progress = lambda _: None
+) -> list[tuple[Figures, Floats, Indices]]:
+    """Stratified five-fold cross-validation, groups kept whole: figures, probabilities and places of each fold."""
+    _check(examples)
+    told = []
+    for number, (rest, tested) in enumerate(folds(examples, seed)):
+        progress(f"{kind}: fold {number + 1} of {FOLDS}")
+        fitted = fit(kind, [examples[at] for at in rest], prior, seed=seed, refit=False)
+        probabilities = fitted.model.pages([examples[at].page for at in tested])
+        relevant = np.array([examples[at].relevant for at in tested])
+        told.append((measure(probabilities, relevant, fitted.model.threshold), probabilities, tested))
+    return told
+
+
+def _check(examples: Sequence[Example]) -> None:
+    for label, name in ((True, "relevant"), (False, "irrelevant")):
+        found = sum(example.relevant is label for example in examples)
+        if found < LEAST_PER_CLASS:
+            raise ModelError(f"There are {found} {name} examples; a judge needs {LEAST_PER_CLASS} to learn from.")
+
+
+# ---- splitting ----
+
+
+def folds(examples: Sequence[Example], seed: int) -> list[tuple[Indices, Indices]]:
+    relevant = np.array([example.relevant for example in examples])
+    groups = np.array([example.group or f"#{at}" for at, example in enumerate(examples)])
+    least = min(len(set(groups[relevant])), len(set(groups[~relevant])))
+    if least >= FOLDS:
+        found = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed).split(groups, relevant, groups)
+    else:
+        found = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(groups, relevant)
+    return list(found)
+
+
+def split(examples: Sequence[Example], seed: int) -> tuple[Indices, Indices]:
+    """A fifth is held out: only labels if there are enough of them, since only they tell the truth."""
+    labels = np.array([at for at, example in enumerate(examples) if example.is_label], dtype=np.int64)
+    relevant = sum(example.relevant for example in examples if example.is_label)
+    chosen = labels if min(relevant, len(labels) - relevant) >= FOLDS else np.arange(len(examples))
+    _, held = folds([examples[at] for at in chosen], seed)[0]
+    return np.setdiff1d(np.arange(len(examples)), chosen[held]), chosen[held]
+
+
+# ---- fitting ----
+
+
+def _fit(
+    kind: Kind,
+    examples: Sequence[Example],
+    learned: Indices,
+    held: Indices,
+    prior: Prior,
+    seed: int,
+    progress: Progress,
+    epochs: int | None = None,
+) -> tuple[NeuralModel | SvmModel, int]:
+    chosen = [examples[at] for at in learned]
+    if kind == "svm":
+        return SvmModel.fit(chosen), 1
+    lesson = Lesson.of(chosen, prior, np.random.default_rng(seed))
+    inputs = Inputs(prior, keyword_aware=kind == "kwbilstm")
+    tested = Lesson.of([examples[at] for at in held], prior, None) if len(held) else None
+    network, best = _train(inputs, lesson, tested, seed, progress, epochs)
+    relevant = sum(example.weight for example in chosen if example.relevant)
+    labels = sum(example.relevant and example.is_label for example in chosen)
+    calibration = Calibration(
+        trained_weight=relevant / (relevant + 10.0),
+        prior_weight=0.0 if labels >= ENOUGH_LABELS else 1.0 / (1.0 + labels / 30.0),
+    )
+    model = NeuralModel(network, inputs, None, calibration)
+    short = lesson.short_readings
+    model.student = teach(prior, short, model.logits(short, anchors=True), seed)
+    return model, best
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Readings with their labels and weights; pages first, then short texts out of them."""
+
+    readings: Sequence[Reading]
+    is_short: Sequence[bool]
+    relevant: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], prior: Prior, rng: np.random.Generator | None) -> Lesson:
+        """With short texts drawn by `rng`, or without any; both classes weigh the same."""
+        readings = [prior.reader.read(example.page) for example in examples]
+        relevant = [example.relevant for example in examples]
+        weights = [example.weight for example in examples]
+        short = [False] * len(examples)
+        for example in examples if rng else ():
+            assert rng is not None
+            for text in _short_texts(example, rng):
+                readings.append(prior.reader.read_anchor(text))
+                relevant.append(example.relevant)
+                weights.append(example.weight * SHORT_WEIGHT)
+                short.append(True)
+        return cls(readings, short, np.array(relevant, np.float32), _balanced(np.array(relevant), np.array(weights)))
+
+    @property
+    def short_readings(self) -> list[Reading]:
+        return [reading for reading, short in zip(self.readings, self.is_short, strict=True) if short]
+
+
+def _short_texts(example: Example, rng: np.random.Generator) -> list[str]:
+    found = [example.page.title.partition(" | ")[0], *([example.anchor] if example.anchor else [])]
+    tokens = example.page.text[:2000].split()
+    for _ in range(2):
+        length = int(rng.integers(*SHORT_WORDS))
+        start = int(rng.integers(max(1, len(tokens) - length)))
+        found.append(" ".join(tokens[start : start + length]))
+    return found
+
+
+def _balanced(relevant: npt.NDArray[np.bool_], weights: Floats) -> Floats:
+    share = np.where(relevant, weights[relevant].sum(), weights[~relevant].sum())
+    found: Floats = (weights / np.maximum(share, 1e-9) * len(weights) / 2).astype(np.float32)
+    return found
+
+
+def _train(
+    inputs: Inputs, lesson: Lesson, held: Lesson | None, seed: int, progress: Progress, epochs: int | None
+) -> tuple[BiLstm, int]:
+    """The network after its best epoch on what was held out, and which that was; or after just `epochs`."""
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = BiLstm(inputs.shape)
+        _start_linear(network, inputs, lesson)
+        optimiser = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=1e-2)
+        best_loss, best_epoch, best = float("inf"), 0, copy.deepcopy(network.state_dict())
+        for epoch in range(1, (epochs or MOST_EPOCHS) + 1):
+            network.train()
+            for part in _batches(lesson, rng):
+                loss = _loss(network, inputs, lesson, part, rng)
+                optimiser.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+                torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                optimiser.step()
+            if held is None:
+                progress(f"epoch {epoch} of {epochs or MOST_EPOCHS}")
+                continue
+            network.eval()
+            with torch.inference_mode():
+                parts = np.array_split(np.arange(len(held.readings)), max(1, len(held.readings) // 128))
+                losses = [float(_loss(network, inputs, held, part)) * len(part) for part in parts]
+            now = sum(losses) / len(held.readings)
+            progress(f"epoch {epoch}: loss {now:.3f} on what is held out")
+            if now < best_loss:
+                best_loss, best_epoch, best = now, epoch, copy.deepcopy(network.state_dict())
+            elif epoch - best_epoch >= PATIENCE:
+                break
+        if held is not None:
+            network.load_state_dict(best)
+    return network.eval(), best_epoch or (epochs or MOST_EPOCHS)
+
+
+def _start_linear(network: BiLstm, inputs: Inputs, lesson: Lesson) -> None:
+    """Begin as the linear model on mean vectors and facts: what the LSTM sees can then only be added to it."""
+    batch = inputs.batch([_cropped(reading, 0) for reading in lesson.readings], lesson.is_short)
+    known = torch.cat([batch.mean, batch.facts], dim=1).numpy()
+    line = LogisticRegression(C=10.0, max_iter=300).fit(known, lesson.relevant > 0, lesson.weights)
+    with torch.no_grad():
+        network.out.weight.zero_()
+        network.out.weight[0, -known.shape[1] :] = torch.from_numpy(line.coef_[0].astype(np.float32))
+        network.out.bias[:] = float(line.intercept_[0])
+
+
+def _cropped(reading: Reading, start: int) -> Reading:
+    return replace(reading, rows=reading.rows[start : start + CROPPED_TOKENS])
+
+
+def _loss(
+    network: BiLstm, inputs: Inputs, lesson: Lesson, part: Indices, rng: np.random.Generator | None = None
+) -> torch.Tensor:
+    """With `rng`, on random crops of the texts."""
+    readings = [lesson.readings[at] for at in part]
+    if rng is not None:
+        starts = [int(rng.integers(max(1, len(reading.rows) - CROPPED_TOKENS + 1))) for reading in readings]
+        readings = [_cropped(reading, start) for reading, start in zip(readings, starts, strict=True)]
+    batch = inputs.batch(readings, [lesson.is_short[at] for at in part])
+    wanted, weights = torch.from_numpy(lesson.relevant[part]), torch.from_numpy(lesson.weights[part])
+    return binary_cross_entropy_with_logits(network(batch), wanted, weights)
+
+
+def _batches(lesson: Lesson, rng: np.random.Generator) -> list[Indices]:
+    """In random order, texts of like length together: less padding, more speed."""
+    lengths = np.array([len(reading.rows) for reading in lesson.readings]) + rng.uniform(0, 20, len(lesson.readings))
+    order = np.argsort(lengths)
+    parts = np.array_split(order, max(1, len(order) // BATCH))
+    return [parts[at] for at in rng.permutation(len(parts))]
+
+
+# ---- calibration and figures ----
+
+
+def calibrate(model: NeuralModel | SvmModel, held: Sequence[Example], goal: Goal) -> Figures:
+    """Set temperature, offset and threshold by examples the model has not seen; on another judge's word, leave them."""
+    relevant = np.array([example.relevant for example in held])
+    pages = [example.page for example in held]
+    labelled = all(example.is_label for example in held)
+    raw = model.page_margins(pages) if isinstance(model, SvmModel) else _logit(model.pages(pages))
+    before = calibration_error(sigmoid(raw), relevant)
+    if labelled and len(held) >= LEAST_TO_CALIBRATE:
+        line = LogisticRegression(C=10.0).fit(raw[:, None], relevant)
+        slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
+        if slope > 0:
+            _rescale(model, slope, intercept)
+            threshold = best_threshold(model.pages(pages), relevant, BETA[goal])
+            if isinstance(model, SvmModel):
+                model.threshold = threshold
+            else:
+                model.calibration = replace(model.calibration, threshold=threshold)
+    figures = measure(model.pages(pages), relevant, model.threshold)
+    return replace(figures, uncalibrated_error=before, is_agreement=not labelled)
+
+
+def _rescale(model: NeuralModel | SvmModel, slope: float, intercept: float) -> None:
+    if isinstance(model, SvmModel):
+        model.slope, model.intercept = slope, intercept
+    else:
+        known = model.calibration
+        model.calibration = replace(
+            known, temperature=known.temperature / slope, offset=known.offset + intercept / slope
+        )
+
+
+def _calibration(model: NeuralModel | SvmModel) -> Calibration:
+    if isinstance(model, SvmModel):
+        return Calibration(model.slope, model.intercept, threshold=model.threshold)
+    return model.calibration
+
+
+def _set_calibration(model: NeuralModel | SvmModel, known: Calibration) -> None:
+    if isinstance(model, SvmModel):
+        model.slope, model.intercept, model.threshold = known.trained_weight, known.prior_weight, known.threshold
+    else:
+        model.calibration = known
+
+
+def measure(probabilities: Floats, relevant: npt.NDArray[np.bool_], threshold: float) -> Figures:
+    said = probabilities >= threshold
+    precision, recall, f1, _ = precision_recall_fscore_support(relevant, said, average="binary", zero_division=0)
+    macro = precision_recall_fscore_support(relevant, said, average="macro", zero_division=0)[2]
+    error = calibration_error(probabilities, relevant)
+    both = 0 < relevant.sum() < len(relevant)
+    return Figures(
+        held_out=len(relevant),
+        prevalence=float(relevant.mean()),
+        precision=float(precision),
+        recall=float(recall),
+        f1=float(f1),
+        macro_f1=float(macro),
+        auc=float(roc_auc_score(relevant, probabilities)) if both else None,
+        calibration_error=error,
+        uncalibrated_error=error,
+        threshold=threshold,
+    )
+
+
+def best_threshold(probabilities: Floats, relevant: npt.NDArray[np.bool_], beta: float) -> float:
+    """The middle of the two probabilities between which F-beta is highest."""
+    order = np.argsort(-probabilities, kind="stable")
+    hits = np.cumsum(relevant[order])
+    taken = np.arange(1, len(order) + 1)
+    scores = (1 + beta**2) * hits / (beta**2 * relevant.sum() + taken)
+    at = int(np.argmax(scores))
+    after = probabilities[order[at + 1]] if at + 1 < len(order) else 0.0
+    return float(np.clip((probabilities[order[at]] + after) / 2, 0.05, 0.95))
+
+
+def calibration_error(probabilities: Floats, relevant: npt.NDArray[np.bool_], bins: int = 10) -> float:
+    """Mean distance between what was said and what was so, over bins of equal width."""
+    inside = np.minimum((probabilities * bins).astype(int), bins - 1)
+    gaps = [
+        abs(probabilities[inside == b].mean() - relevant[inside == b].mean()) * (inside == b).sum() for b in set(inside)
+    ]
+    return float(sum(gaps) / len(probabilities))
+
+
+def _logit(probabilities: Floats) -> Floats:
+    p = np.clip(probabilities, 1e-6, 1 - 1e-6)
+    found: Floats = np.log(p / (1 - p))
+    return found

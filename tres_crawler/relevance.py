@@ -1,0 +1,162 @@
+"""The judge of one crawl through its versions: keywords and vectors, then trained on the web, then on feedback."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tres_crawler.classify.apprentice import Job, train_beside
+from tres_crawler.classify.bootstrap import Found, enough, pseudo_labels
+from tres_crawler.classify.classifier import Judge, restore_model
+from tres_crawler.classify.model import Model, unpack
+from tres_crawler.classify.prior import Prior
+from tres_crawler.config import RelevanceSettings
+from tres_crawler.keywords import Expansion, expand
+from tres_crawler.records import Example, Judgement, Topic
+from tres_crawler.store import crawls, judging
+from tres_crawler.store.database import Change, Database
+from tres_crawler.store.judging import JudgedPage
+from tres_crawler.vectors import Vectors, load_vectors
+
+logger = logging.getLogger(__name__)
+
+PRIOR_VERSION = 1
+FEEDBACK_WEIGHT = 5.0
+"""A label that a person gave on a page of this crawl counts this much more than any other example."""
+LEAST_BOOTSTRAP = 20
+BUDGET_SHARE = 4
+"""At most one page in so many of the budget is spent on bootstrapping."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A judge that was trained, and what is known of it."""
+
+    number: int
+    body: bytes
+    model: Model
+    told: dict[str, Any]
+    """Figures, examples and keywords, as they are kept with it."""
+
+
+class Relevance:
+    """Every version is saved with the judgements it changes; the newest is the one that judges."""
+
+    def __init__(
+        self, database: Database, crawl: int, topic: Topic, settings: RelevanceSettings, seed: int, vectors: Vectors
+    ) -> None:
+        self._database = database
+        self._crawl = crawl
+        self._topic = topic
+        self._settings = settings
+        self._seed = seed
+        self._vectors = vectors
+        self.prior = Prior(vectors, topic.keywords)
+        self.judge = Judge(self.prior, PRIOR_VERSION)
+        self.found_keywords: tuple[str, ...] = ()
+
+    @classmethod
+    async def open(
+        cls, database: Database, crawl: int, topic: Topic, settings: RelevanceSettings, seed: int
+    ) -> Relevance:
+        """The judge as it was last saved; the prior where none was trained yet."""
+        vectors = await asyncio.to_thread(load_vectors, settings.vectors)
+        self = cls(database, crawl, topic, settings, seed, vectors)
+        saved = await judging.newest_version(database, crawl)
+        if saved:
+            self._take_over(await asyncio.to_thread(self._restored, *saved))
+        return self
+
+    def bootstrap_pages(self, max_pages: int) -> int:
+        """How many pages are fetched before the first training; 0 if there is to be none."""
+        wanted = min(self._settings.bootstrap_pages, max_pages // BUDGET_SHARE)
+        trains = self._settings.model != "prior" and not self.is_trained
+        return wanted if trains and wanted >= LEAST_BOOTSTRAP else 0
+
+    @property
+    def is_trained(self) -> bool:
+        return self.judge.version > PRIOR_VERSION
+
+    def close(self) -> None:
+        self.judge.close()
+
+    async def train(self) -> Version | None:
+        """A new judge from all that is known by now, trained beside the crawl; None if that is too little."""
+        if self._settings.model == "prior":
+            return None
+        pages = await judging.judged_pages(self._database, self._crawl)
+        given = await judging.given_examples(self._database, self._crawl)
+        examples, expansion = await asyncio.to_thread(self.lesson, pages, given)
+        if not enough(examples):
+            return None
+        job = Job(
+            kind=self._settings.model,
+            keywords=self._topic.keywords,
+            found=expansion.found,
+            vectors=self._settings.vectors,
+            goal=self._settings.goal,
+            seed=self._seed % 2**31,
+            examples=examples,
+        )
+        body = await train_beside(job)
+        return await asyncio.to_thread(self._restored, self.judge.version + 1, body)
+
+    def lesson(self, pages: Sequence[JudgedPage], given: Sequence[Example]) -> tuple[list[Example], Expansion]:
+        """Labels, examples and what the prior is sure of, and the keywords of those that are relevant (Algorithm 1)."""
+        labelled = [
+            *given,
+            *(
+                Example(page.text, page.label, FEEDBACK_WEIGHT, page.site, anchor=page.anchor)
+                for page in pages
+                if page.label is not None
+            ),
+        ]
+        others = [Found(page.text, page.site, page.anchor) for page in pages if page.label is None]
+        examples = [*labelled, *pseudo_labels(others, self.prior, labelled)]
+        return examples, self.expand(example for example in examples if example.relevant)
+
+    def expand(self, relevant: Iterable[Example]) -> Expansion:
+        documents = [f"{example.page.title}\n{example.page.text}" for example in relevant]
+        return expand(self._topic.keywords, documents, self._vectors, self._topic.pin, self._topic.ban)
+
+    async def switch(self, version: Version) -> list[tuple[JudgedPage, Judgement]]:
+        """Let a new version take over: it is saved together with what it holds of every stored page.
+
+        Pages that were being judged by the old one meanwhile are judged again in a further round.
+        """
+        self._take_over(version)
+        changed: list[tuple[JudgedPage, Judgement]] = []
+        saved: list[Change] = [
+            judging.new_version(self._crawl, version.number, version.body),
+            crawls.event(self._crawl, "judge", version=version.number, **version.told),
+        ]
+        while True:
+            judged = await self.rejudge(await judging.judged_pages(self._database, self._crawl, version.number))
+            if saved or judged:
+                await self._database.write(*saved, *judging.judged_again(self._crawl, judged))
+            changed += judged
+            if not judged:
+                return changed
+            saved = []
+
+    async def rejudge(self, pages: Sequence[JudgedPage]) -> list[tuple[JudgedPage, Judgement]]:
+        """What the judge of now holds of pages; a person's word stands whatever it holds."""
+        judged = await self.judge.judge_all([page.text for page in pages])
+        return [
+            (page, replace(new, relevant=new.relevant if page.label is None else page.label))
+            for page, new in zip(pages, judged, strict=True)
+        ]
+
+    def _restored(self, number: int, body: bytes) -> Version:
+        name = f"Judge {number} of crawl {self._crawl}"
+        meta, _ = unpack(body, name)
+        told = {"model": meta["kind"], **meta["figures"]}
+        return Version(number, body, restore_model(body, self._vectors, self._settings.anchors, name), told)
+
+    def _take_over(self, version: Version) -> None:
+        self.judge.switch(version.model, version.number)
+        self.found_keywords = tuple(version.told["found_keywords"])
+        logger.info("crawl %d is judged by version %d (%s)", self._crawl, version.number, version.told["model"])
