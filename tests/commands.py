@@ -14,9 +14,12 @@ TRES = [sys.executable, "-m", "tres_crawler"]
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """The environment without anyone's own settings, with the given ones: FETCH__SLOTS="8"."""
+    """The environment without anyone's own settings, with the given ones: FETCH__SLOTS="8".
+
+    Nothing is trained unless a test asks for it: RELEVANCE__MODEL="bilstm".
+    """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TRES_")}
-    return clean | {f"TRES_{name}": value for name, value in settings.items()}
+    return clean | {f"TRES_{name}": value for name, value in {"RELEVANCE__MODEL": "prior", **settings}.items()}
 
 
 def tres(*arguments: str | Path, cwd: Path, **settings: str) -> subprocess.CompletedProcess[str]:

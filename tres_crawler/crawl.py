@@ -124,6 +124,12 @@ async def create(database: Database, topic: Topic, settings: Settings, examples:
     return number
 
 
+async def relevance_of(database: Database, record: CrawlRecord) -> Relevance:
+    """The judge of a crawl, as it was last saved."""
+    settings = RelevanceSettings(**record.settings.get("relevance", {}))
+    return await Relevance.open(database, record.id, record.topic, settings, record.random_seed)
+
+
 class Crawl:
     """Fetches the links that its frontier offers until the budget is spent; every step is saved whole.
 
@@ -195,9 +201,7 @@ class Crawl:
         fetch_settings = FetchSettings(**record.settings["fetch"])
         manners = manners or await Manners.of(database, fetch_settings)
         url_settings = UrlSettings(**record.settings.get("urls", {}))
-        relevance = await Relevance.open(
-            database, crawl, record.topic, RelevanceSettings(**record.settings.get("relevance", {})), record.random_seed
-        )
+        relevance = await relevance_of(database, record)
         self = cls(record, settings, fetch_settings, url_settings, database, manners, content or Nothing(), relevance)
         await self._restore()
         begun = [crawls.settings_change(crawl, {**record.settings, "crawl": settings.model_dump()})]

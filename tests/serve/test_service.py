@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
+import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +182,25 @@ def test_tres_stop_asks_the_service_that_runs_the_crawl(tmp_path: Path) -> None:
         assert (told.returncode, told.stderr) == (0, "")
         assert service.call("GET", "/api/v1/crawls/1")[1]["state"] == "stopped"
         os.kill(service.process.pid, 0)
+
+
+def test_feedback_is_kept_and_retrains_the_judge_of_a_running_crawl(tmp_path: Path) -> None:
+    with (
+        running_simweb(tmp_path, "--sites", "200", "--pages", "6000") as web,
+        running_service(tmp_path, web) as service,
+    ):
+        topic = tomllib.loads((web.topics / "food.toml").read_text())
+        body = {"topic": topic, "crawl": {"max_pages": 5000, "policy": "best-first"}}
+        number = service.call("POST", "/api/v1/crawls", body)[1]["crawl_id"]
+        service.wait_for(number, lambda status: status["relevant_pages"] > 12)
+        assert service.call("POST", f"/api/v1/crawls/{number}/feedback", {"page": 99_999, "relevant": True})[0] == 404
+        assert service.call("POST", f"/api/v1/crawls/{number}/feedback", {"page": 1, "relevant": "often"})[0] == 422
+        status, kept = service.call("POST", f"/api/v1/crawls/{number}/feedback", {"page": 1, "relevant": False})
+        assert (status, kept) == (202, {"labels": 1, "retraining": True})
+        with closing(sqlite3.connect(tmp_path / "data" / "tres.db")) as database:
+            query = "SELECT relevant FROM pages WHERE number = 1 AND judge_version > 1"
+            deadline = time.monotonic() + 120
+            while (row := database.execute(query).fetchone()) != (0,) and time.monotonic() < deadline:
+                time.sleep(0.2)
+        assert row == (0,), "a person's word stands"
+        service.call("POST", f"/api/v1/crawls/{number}/stop")

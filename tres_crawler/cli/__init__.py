@@ -7,7 +7,7 @@ import sys
 import typer
 
 from tres_crawler import __version__
-from tres_crawler.cli import bench, crawling, exporting, looking, service, simulated
+from tres_crawler.cli import bench, crawling, exporting, looking, service, simulated, topics
 from tres_crawler.errors import ConfigError, TopicError, TresError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("simweb")(simulated.simweb)
 app.command("demo")(simulated.demo)
 app.add_typer(bench.app, name="bench")
 app.add_typer(looking.db, name="db")
+app.add_typer(topics.app, name="topic")
 
 
 @app.command("version")

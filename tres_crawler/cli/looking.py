@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -69,26 +69,39 @@ def status(
     """Show the figures of one crawl, running or ended."""
     folder = readable(data_dir, load_settings(config))
 
-    async def read() -> tuple[crawls.CrawlRecord, Summary, dict[str, int], dict[str, dict[str, str]]]:
+    async def read() -> tuple[Any, ...]:
         async with Database(folder.url, read_only=True) as database:
             record = await crawls.get(database, crawl_id)
             figures = await crawls.summary(database, record)
             troubled = {kind: await crawls.troubled_hosts(database, crawl_id, kind) for kind in TROUBLES}
-            return record, figures, await links.refusals(database, crawl_id), troubled
+            judge = await crawls.newest_event(database, crawl_id, "judge")
+            return record, figures, await links.refusals(database, crawl_id), troubled, judge
 
-    record, summary, refused, troubled = run(read())
+    record, summary, refused, troubled, judge = run(read())
     state = shown_state(record, folder.holder())
     out = console()
     if as_json:
-        out.print_json(data={"state": state, **asdict(summary), "refused": refused, "hosts": troubled})
+        out.print_json(data={"state": state, **asdict(summary), "refused": refused, "hosts": troubled, "judge": judge})
         return
     out.print(f"State: {state}.", highlight=False)
     print_end(out, summary, record.stop_detail)
+    out.print(f"Judge: {_judge_told(judge)}", highlight=False, markup=False)
     for reason, count in refused.items():
         out.print(f"{count:,} links refused: {reason}", highlight=False, markup=False)
     for kind, hosts in troubled.items():
         for host, why in hosts.items():
             out.print(f"{kind}: {host} ({why})", highlight=False, markup=False)
+
+
+def _judge_told(judge: dict[str, Any] | None) -> str:
+    if not judge:
+        return "keywords and word vectors."
+    learned = (
+        f"{judge['model']}, version {judge['version']}, from {judge['examples']} pages ({judge['labels']} labelled)"
+    )
+    if judge.get("is_agreement", True):
+        return f"{learned}; precision and recall unknown without labels."
+    return f"{learned}; on held-out labels precision {judge['precision']:.2f}, recall {judge['recall']:.2f}."
 
 
 @db.command("upgrade")

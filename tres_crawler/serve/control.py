@@ -123,6 +123,29 @@ async def stop(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
     return _status(*await keeper.status(number))
 
 
+class Feedback(BaseModel):
+    """What a person says of a page."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    page: Annotated[int, Field(ge=1, lt=2**31, description="Number of a judged page of the crawl.")]
+    relevant: bool
+
+
+class FeedbackKept(BaseModel):
+    """How many pages of the crawl have a label by now, and whether the judge learns from it at once."""
+
+    labels: int
+    retraining: bool
+
+
+@router.post("/crawls/{number}/feedback", status_code=202)
+async def feedback(number: CrawlNumber, body: Feedback, keeper: Keeping) -> FeedbackKept:
+    """Say whether a page is relevant. A running crawl's judge is retrained; an ended one's by `tres topic rejudge`."""
+    labels, retraining = await keeper.feedback(number, body.page, body.relevant)
+    return FeedbackKept(labels=labels, retraining=retraining)
+
+
 def _status(state: CrawlState, summary: Summary) -> CrawlStatus:
     return CrawlStatus(state=state, **asdict(summary))
 

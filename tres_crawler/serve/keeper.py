@@ -14,7 +14,7 @@ from tres_crawler.errors import ControlError, TresError
 from tres_crawler.examples import read_examples
 from tres_crawler.fetch.client import request_headers
 from tres_crawler.records import CrawlState, StopReason, Summary, Topic
-from tres_crawler.store import crawls
+from tres_crawler.store import crawls, judging
 from tres_crawler.store.content import open_content
 from tres_crawler.store.database import Database
 from tres_crawler.topic import load_topic
@@ -96,6 +96,17 @@ class Keeper:
         crawl = await self.running(number)
         crawl.stop()
         await asyncio.gather(*(task for task in self._tasks if task.get_name() == f"crawl {number}"))
+
+    async def feedback(self, number: int, page: int, relevant: bool) -> tuple[int, bool]:
+        """Keep a label; how many there are by now, and whether a running crawl learns from it."""
+        crawl = self._running.get(number)
+        if crawl:
+            await crawl.feedback(page, relevant)
+        else:
+            await crawls.get(self._database, number)
+            await judging.check_page(self._database, number, page)
+            await self._database.write(judging.new_label(number, page, relevant))
+        return await judging.label_count(self._database, number), crawl is not None
 
     async def _run(self, number: int, paused: bool = False) -> None:
         if number in self._starting or number in self._running:

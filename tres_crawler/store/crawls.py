@@ -115,6 +115,16 @@ def metric_point(now: Summary) -> Change:
     return Change(INSERT_METRIC, [{"crawl": now.crawl_id, "at": time.time(), **point}])
 
 
+async def newest_event(database: Database, crawl: int, kind: str) -> dict[str, Any] | None:
+    found = await database.rows(
+        select(events.c.detail)
+        .where(events.c.crawl == crawl, events.c.kind == kind)
+        .order_by(events.c.id.desc())
+        .limit(1)
+    )
+    return dict(found[0].detail) if found else None
+
+
 async def troubled_hosts(database: Database, crawl: int, kind: str) -> dict[str, str]:
     """Hosts that were put in "quarantine" or "host given up", and why."""
     found = await database.rows(
