@@ -23,8 +23,10 @@ def with_room(array: AnyArray, size: int, fill: int = 0) -> AnyArray:
     """
     if size <= len(array):
         return array
-    longer = np.full((max(LEAST_ROOM, size + size // 4), *array.shape[1:]), fill, array.dtype)
+    longer = np.zeros((max(LEAST_ROOM, size + size // 4), *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
+    if fill:  # zeros cost nothing before they are written to
+        longer[len(array) :] = fill
     return longer  # type: ignore[return-value]  # same type, another length
 
 
