@@ -105,6 +105,7 @@ class Model:
         assert found_by_leaf(frontier) == expected
         free = {leaf: mine for leaf, (mine, _) in expected.items() if mine}
         assert frontier.can_offer == bool(free)
+        assert frontier._free_links == sum(map(len, free.values()))
         self.are_one_of_each(frontier.offers(), free)
         self.are_one_of_each(frontier.samples(), {leaf: mine | held for leaf, (mine, held) in expected.items()})
         for host in set(self.holds) | {link.host for link in self.waiting.values()}:

@@ -118,6 +118,10 @@ def test_a_tree_from_stored_nodes_and_experiences_is_the_same_and_goes_on_the_sa
     nodes = list(lived.splits())[::-1]  # a database gives them in any order
     restored = Tree.restored(nodes, features[:known], rewards[:known].astype(np.float64), growth)
     assert arrays_of(restored) == arrays_of(lived)
+    assert [column.tolist() for column in restored.experienced()] == [
+        features[:known].tolist(),
+        rewards[:known].tolist(),
+    ]
     for vector, reward in zip(features[known:], rewards[known:], strict=True):
         assert restored.learn(vector, float(reward)) == lived.learn(vector, float(reward))
     assert arrays_of(restored) == arrays_of(lived)

@@ -89,7 +89,7 @@ class TreeFrontier:
 
     def _enter(self, slots: Ints) -> None:
         """Route links to their leaves."""
-        self._by_leaf.extend(self.tree.route(self._features[slots]), slots)
+        self._by_leaf.extend(self.tree.route(self._features.take(slots, axis=0)), slots)
         free = slots[self._holds[self._by_host.list_of[slots]] == 0]
         if len(free):
             self._let_go(free)
@@ -115,8 +115,11 @@ class TreeFrontier:
 
     def _one_of_each_leaf(self, among: Ints) -> Offers:
         leaves = np.flatnonzero(among).astype(np.int32)
-        slots = self._by_leaf.draw(leaves, among[leaves], self._rng)
-        return Offers(self._numbers[slots], self._by_host.list_of[slots], leaves, self._features[slots])
+        slots = self._by_leaf.draw(leaves, among.take(leaves), self._rng)
+        # take() and not [slots]: of a million links it fetches the rows of a few thousand five times as fast.
+        return Offers(
+            self._numbers.take(slots), self._by_host.list_of.take(slots), leaves, self._features.take(slots, axis=0)
+        )
 
     # ---- removing ----
 

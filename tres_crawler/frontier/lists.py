@@ -63,8 +63,7 @@ class Lists:
     def draw(self, lists: Ints, among: Ints, rng: np.random.Generator) -> Ints:
         """One item of each list, with equal chance for each of its first `among`."""
         places = (rng.random(len(lists)) * among).astype(np.int32)
-        drawn: Ints = self._array[self._starts[lists] + places]
-        return drawn
+        return self._array.take(self._starts.take(lists) + places)
 
     # ---- one item ----
 

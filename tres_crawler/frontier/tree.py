@@ -231,6 +231,11 @@ class Tree:
                 int(self._right[number]),
             )
 
+    def experienced(self) -> tuple[Floats, Floats]:
+        """The vectors and rewards of all experiences, in order."""
+        seen = self._seen[: self.experiences]
+        return seen[:, :-1].copy(), seen[:, -1].copy()
+
     def statistics(self) -> LeafStatistics:
         leaves = np.flatnonzero(self._feature[: self.nodes] == LEAF).astype(np.int32)
         members = [self._members[leaf] for leaf in leaves.tolist()]
