@@ -235,14 +235,23 @@ def test_the_draws_of_two_leaves_are_independent() -> None:
 
 
 def test_a_split_moves_the_links_of_its_leaf_and_no_others() -> None:
-    frontier = frontier_of_three_leaves()
+    frontier = TreeFrontier(Tree(1), np.random.default_rng(1))
+    frontier.learn(np.array([0.0], np.float32), 0.0)
+    frontier.learn(np.array([1.0], np.float32), 1.0)
+    frontier.hold(3)
+    numbers = np.arange(100, dtype=np.int32)
+    frontier.place(numbers, numbers % 7, (numbers[:, None] / 100).astype(np.float32))
     before = found_by_leaf(frontier)
     event = frontier.learn(np.array([0.75], np.float32), 0.0)
     assert event is not None
-    after = found_by_leaf(frontier)
-    assert event.node.number in before
-    assert {leaf for leaf in before if before[leaf] != after.get(leaf)} == {event.node.number}
-    assert after.keys() - before.keys() <= {event.node.left, event.node.right}
+    assert (event.node.number, event.node.threshold) == (2, 0.875)
+    assert before.keys() == {1, 2}
+    held = set(range(3, 100, 7))
+    assert found_by_leaf(frontier) == {
+        1: before[1],
+        event.node.left: (set(range(50, 88)) - held, set(range(50, 88)) & held),
+        event.node.right: (set(range(88, 100)) - held, set(range(88, 100)) & held),
+    }
 
 
 def test_a_million_links_at_once_end_where_they_would_one_by_one() -> None:
