@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -52,6 +55,23 @@ class Offer:
     host: int
     leaf: int = 0
     promise: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offers:
+    """What the leaves of a tree put forward, as columns with a row for each offer, in order of leaf."""
+
+    links: npt.NDArray[np.int32]
+    hosts: npt.NDArray[np.int32]
+    leaves: npt.NDArray[np.int32]
+    features: npt.NDArray[np.float32]
+    """The vector each link was placed with."""
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    def __getitem__(self, row: int) -> Offer:
+        return Offer(int(self.links[row]), int(self.hosts[row]), int(self.leaves[row]))
 
 
 @dataclass(frozen=True, slots=True)

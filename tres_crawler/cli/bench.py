@@ -9,17 +9,13 @@ from rich.console import Console
 
 from tres_crawler.cli.common import console, run
 from tres_crawler.experiments import fetch as fetching
+from tres_crawler.experiments import frontier as waiting
 from tres_crawler.experiments.report import Report, Say
 
 app = typer.Typer(help="Measure what this crawler does, beside other ways to do it.", no_args_is_help=True)
 
 QuickOption = Annotated[bool, typer.Option("--quick", help="A smaller run that ends within a minute.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
-
-
-@app.callback()
-def bench() -> None:
-    """Keeps `fetch` a command of its own while there is no other."""
 
 
 @app.command("fetch")
@@ -49,6 +45,13 @@ def fetch(
         turns = repeat or (fetching.QUICK_REPEAT if quick else fetching.REPEAT)
         report = run(fetching.speed(wanted, turns, scrapy, sayer()))
     show(report, as_json)
+
+
+@app.command("frontier")
+def frontier(quick: QuickOption = False, as_json: JsonOption = False) -> None:
+    """Cost of a choice and of an update, and memory of a link, by waiting links and leaves."""
+    rounds = waiting.QUICK_ROUNDS if quick else waiting.ROUNDS
+    show(waiting.costs(waiting.SIZES, waiting.LEAVES, rounds, sayer()), as_json)
 
 
 def sayer() -> Say:

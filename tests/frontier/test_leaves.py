@@ -1,0 +1,317 @@
+"""The Tree-Frontier keeps every link in the leaf it is routed to, and draws among those that may be fetched now."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from tests import checks
+from tests.checks import Operation
+from tres_crawler.frontier.arrays import Floats, Ints
+from tres_crawler.frontier.leaves import TreeFrontier
+from tres_crawler.frontier.tree import Tree
+from tres_crawler.records import Offer, Offers
+
+WIDTH = 3
+CHI_SQUARE_999 = 43.82
+"""What a uniform draw among 20 links stays below 999 times in 1,000 (19 degrees of freedom)."""
+
+
+def ints(values: Iterable[int]) -> Ints:
+    return np.array(list(values), np.int32)
+
+
+class Waiting(NamedTuple):
+    host: int
+    vector: Floats
+
+
+class Model:
+    """A frontier as plain as can be beside the real one; both live through the same."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.frontier = TreeFrontier(Tree(WIDTH), np.random.default_rng(seed + 1))
+        self.waiting: dict[int, Waiting] = {}
+        self.taken: list[tuple[int, Waiting]] = []
+        self.learned: list[tuple[Floats, float]] = []
+        self.holds: Counter[int] = Counter()
+        self.last = 0
+
+    def vectors(self, count: int) -> Floats:
+        """Some features have few values, and some vectors are the same."""
+        vectors = self.rng.random((count, WIDTH)).astype(np.float32)
+        vectors[:, 0] = np.round(vectors[:, 0])
+        vectors[:, 1] = np.round(vectors[:, 1] * 3) / 3
+        return vectors
+
+    def do(self, verb: str, host: int, pick: int) -> None:
+        if verb == "place":
+            numbers, vectors = range(self.last + 1, self.last + pick + 1), self.vectors(pick)
+            hosts = [host + at % 2 for at in range(pick)]
+            self.last += pick
+            self.waiting |= {
+                number: Waiting(its, vector) for number, its, vector in zip(numbers, hosts, vectors, strict=True)
+            }
+            self.frontier.place(ints(numbers), ints(hosts), vectors)
+        elif verb == "place again" and self.taken:  # a fetch that is to be tried again
+            number, link = self.taken.pop(pick % len(self.taken))
+            self.waiting[number] = link
+            self.frontier.place(ints([number]), ints([link.host]), link.vector[None])
+        elif verb == "take" and self.waiting:
+            number = sorted(self.waiting)[pick % len(self.waiting)]
+            link = self.waiting.pop(number)
+            self.taken.append((number, link))
+            assert (self.frontier.take(number) == link.vector).all()
+        elif verb == "hold":
+            self.holds[host] += 1
+            self.frontier.hold(host)
+        elif verb == "release" and self.holds[host]:
+            self.holds[host] -= 1
+            self.frontier.release(host)
+        elif verb == "drop":
+            dropped = [number for number, link in self.waiting.items() if link.host == host]
+            for number in dropped:
+                del self.waiting[number]
+            assert self.frontier.drop(host) == len(dropped)
+        elif verb == "learn":
+            self.learned.append((self.vectors(1)[0], float(pick % 2)))
+            self.frontier.learn(*self.learned[-1])
+        elif verb == "rebuild":
+            self.learned = [(vector, 1 - reward) for vector, reward in self.learned]
+            tree = Tree(WIDTH)
+            for vector, reward in self.learned:
+                tree.learn(vector, reward)
+            self.frontier.rebuild(tree)
+
+    def by_leaf(self) -> dict[int, tuple[set[int], set[int]]]:
+        """For every leaf with links, those of free hosts and those of held ones."""
+        leaves: dict[int, tuple[set[int], set[int]]] = {}
+        for number, link in self.waiting.items():
+            (leaf,) = self.frontier.tree.route(link.vector[None]).tolist()
+            leaves.setdefault(leaf, (set(), set()))[self.holds[link.host] > 0].add(number)
+        return leaves
+
+    def agrees(self) -> None:
+        frontier, expected = self.frontier, self.by_leaf()
+        assert len(frontier) == len(self.waiting)
+        assert found_by_leaf(frontier) == expected
+        free = {leaf: mine for leaf, (mine, _) in expected.items() if mine}
+        assert frontier.can_offer == bool(free)
+        assert frontier._free_links == sum(map(len, free.values()))
+        self.are_one_of_each(frontier.offers(), free)
+        self.are_one_of_each(frontier.samples(), {leaf: mine | held for leaf, (mine, held) in expected.items()})
+        for host in set(self.holds) | {link.host for link in self.waiting.values()}:
+            theirs = {number for number, link in self.waiting.items() if link.host == host}
+            assert set(frontier._numbers[frontier._links_of(host)].tolist()) == theirs
+
+    def are_one_of_each(self, offers: Offers, leaves: dict[int, set[int]]) -> None:
+        assert offers.leaves.tolist() == sorted(leaves)
+        for at in range(len(offers)):
+            offer = offers[at]
+            assert offer.link in leaves[offer.leaf]
+            assert offer.host == self.waiting[offer.link].host
+            assert (offers.features[at] == self.waiting[offer.link].vector).all()
+
+
+def found_by_leaf(frontier: TreeFrontier) -> dict[int, tuple[set[int], set[int]]]:
+    """What the arrays hold: the first links of a leaf are free ones, the rest held ones, and none is there twice."""
+    found = {}
+    for leaf in np.flatnonzero(frontier._by_leaf.sizes).tolist():
+        links = frontier._numbers[frontier._by_leaf.items(leaf)].tolist()
+        assert len(set(links)) == len(links)
+        free = int(frontier._free[leaf])
+        found[leaf] = set(links[:free]), set(links[free:])
+    return found
+
+
+verbs = ["place", "place", "take", "take", "place again", "hold", "release", "drop", "learn", "learn", "rebuild"]
+operations = some.lists(some.tuples(some.sampled_from(verbs), some.integers(1, 5), some.integers(0, 9)), max_size=60)
+
+
+@settings(derandomize=True, database=None, deadline=None, max_examples=150)
+@given(seed=some.integers(0, 1_000), operations=operations)
+def test_every_link_is_in_its_leaf_free_ones_first_after_any_life(
+    seed: int, operations: list[tuple[str, int, int]]
+) -> None:
+    model = Model(seed)
+    for operation in operations:
+        model.do(*operation)
+        model.agrees()
+
+
+def test_thousands_of_links_on_large_and_small_hosts_stay_where_they_belong() -> None:
+    model, rng = Model(7), np.random.default_rng(8)
+    chances = [0.25, 0.25, 0.05, 0.15, 0.1, 0.02, 0.17, 0.01]
+    for at in range(900):
+        verb = rng.choice(["place", "take", "place again", "hold", "release", "drop", "learn", "rebuild"], p=chances)
+        model.do(verb, int(rng.integers(1, 9) ** 2), int(rng.integers(0, 60)))
+        if at % 100 == 99:
+            model.agrees()
+    assert len(model.waiting) > 1_000
+    assert model.frontier.leaves > 30
+
+
+class Protocolled(TreeFrontier):
+    """A Tree-Frontier of one leaf that speaks as the others do."""
+
+    def __init__(self) -> None:
+        super().__init__(Tree(1), np.random.default_rng(1))
+
+    def place(self, links: Iterable[Offer]) -> None:  # type: ignore[override]  # for the shared checks
+        placed = list(links)
+        features = np.zeros((len(placed), 1), np.float32)
+        super().place(ints(link.link for link in placed), ints(link.host for link in placed), features)
+
+    def offer(self) -> list[Offer]:
+        offers = self.offers()
+        return [offers[at] for at in range(len(offers))]
+
+    def take(self, offer: Offer) -> None:  # type: ignore[override]
+        super().take(offer.link)
+
+
+def test_what_every_frontier_must_do_it_does() -> None:
+    checks.offers_every_link_until_it_is_taken(Protocolled)
+    checks.offers_nothing_of_a_held_host_and_keeps_its_links(Protocolled)
+    checks.frees_a_host_only_after_as_many_releases_as_holds(Protocolled)
+    rng, shared = np.random.default_rng(5), ["place", "place again", "take", "hold", "release"]
+    for _ in range(30):
+        life = [Operation(rng.choice(shared), int(rng.integers(1, 5)), int(rng.integers(6))) for _ in range(80)]
+        checks.does_what_a_plain_model_does(Protocolled, life)
+
+
+def frontier_of_three_leaves() -> TreeFrontier:
+    """Two leaves of 20 free and 5 held links each and an empty one, after links and holds have come and gone."""
+    frontier, rng = TreeFrontier(Tree(1), np.random.default_rng(11)), np.random.default_rng(12)
+    for value, reward in ((0.0, 0.0), (1.0, 1.0), (2.0, 0.0)):
+        frontier.learn(np.array([value], np.float32), reward)
+    assert frontier.leaves == 3
+    numbers = rng.permutation(np.arange(1, 101)).astype(np.int32)
+    hosts = np.where(numbers % 10 < 2, 9, numbers % 7).astype(np.int32)
+    for part in np.split(np.arange(100), 10):
+        frontier.place(numbers[part], hosts[part], (numbers[part, None] % 2).astype(np.float32))
+    for host in (3, 9, 5):
+        frontier.hold(host)
+    for number in range(1, 51):
+        frontier.take(number)
+    for host in (3, 5):
+        frontier.release(host)
+    return frontier
+
+
+def chi_squares(frontier: TreeFrontier, links: int, *, held_too: bool) -> list[float]:
+    """For each leaf, how far from uniform its draws are."""
+    draws, drawn = 12_000, Counter[tuple[int, int]]()
+    for _ in range(draws):
+        offers = frontier.samples() if held_too else frontier.offers()
+        drawn.update(zip(offers.leaves.tolist(), offers.links.tolist(), strict=True))
+    leaves = sorted({leaf for leaf, _ in drawn})
+    counts = [[count for (its, _), count in drawn.items() if its == leaf] for leaf in leaves]
+    assert [len(count) for count in counts] == [links, links]
+    return [sum((one - draws / links) ** 2 / (draws / links) for one in count) for count in counts]
+
+
+def test_every_leaf_draws_uniformly_among_its_links_of_free_hosts() -> None:
+    assert max(chi_squares(frontier_of_three_leaves(), 20, held_too=False)) < CHI_SQUARE_999
+
+
+def test_samples_are_uniform_among_all_links_held_ones_included() -> None:
+    assert max(chi_squares(frontier_of_three_leaves(), 25, held_too=True)) < CHI_SQUARE_999 + 8  # 24 degrees: 51.2
+
+
+def test_the_draws_of_two_leaves_are_independent() -> None:
+    frontier, seen = frontier_of_three_leaves(), set()
+    for _ in range(4_000):
+        seen.add(tuple(frontier.offers().links.tolist()))
+    assert len(seen) > 390  # of 400 pairs
+
+
+def test_a_split_moves_the_links_of_its_leaf_and_no_others() -> None:
+    frontier = TreeFrontier(Tree(1), np.random.default_rng(1))
+    frontier.learn(np.array([0.0], np.float32), 0.0)
+    frontier.learn(np.array([1.0], np.float32), 1.0)
+    frontier.hold(3)
+    numbers = np.arange(100, dtype=np.int32)
+    frontier.place(numbers, numbers % 7, (numbers[:, None] / 100).astype(np.float32))
+    before = found_by_leaf(frontier)
+    event = frontier.learn(np.array([0.75], np.float32), 0.0)
+    assert event is not None
+    assert (event.node.number, event.node.threshold) == (2, 0.875)
+    assert before.keys() == {1, 2}
+    held = set(range(3, 100, 7))
+    assert found_by_leaf(frontier) == {
+        1: before[1],
+        event.node.left: (set(range(50, 88)) - held, set(range(50, 88)) & held),
+        event.node.right: (set(range(88, 100)) - held, set(range(88, 100)) & held),
+    }
+
+
+def test_a_million_links_at_once_end_where_they_would_one_by_one() -> None:
+    """In small: the order of lists may differ, what is in them may not."""
+    features = np.random.default_rng(1).random((500, 2), np.float32)
+    rewards = (features[:, 0] > features[:, 1]) * 1.0
+    numbers, hosts = ints(range(1, 501)), ints(at % 17 for at in range(500))
+    frontiers = [TreeFrontier(Tree.grown(features[:99], rewards[:99]), np.random.default_rng(2)) for _ in range(2)]
+    for frontier in frontiers:
+        frontier.hold(4)
+    frontiers[0].place(numbers, hosts, features)
+    for at in range(500):
+        frontiers[1].place(numbers[at : at + 1], hosts[at : at + 1], features[at : at + 1])
+    assert found_by_leaf(frontiers[0]) == found_by_leaf(frontiers[1])
+
+
+def test_an_empty_frontier_offers_nothing_and_takes_every_command() -> None:
+    frontier = TreeFrontier(Tree(2), np.random.default_rng(1))
+    frontier.place(ints([]), ints([]), np.zeros((0, 2), np.float32))
+    assert (len(frontier), len(frontier.offers()), len(frontier.samples())) == (0, 0, 0)
+    assert not frontier.can_offer
+    assert frontier.drop(12) == 0
+    frontier.hold(3)
+    frontier.release(3)
+    frontier.rebuild(Tree(2))
+    assert 1 not in frontier
+
+
+def test_what_cannot_be_placed_taken_or_released_is_refused_and_changes_nothing() -> None:
+    frontier, vector = TreeFrontier(Tree(2), np.random.default_rng(1)), np.zeros((1, 2), np.float32)
+    frontier.place(ints([5]), ints([1]), vector)
+    with pytest.raises(ValueError, match="waits already"):
+        frontier.place(ints([5]), ints([2]), vector)
+    with pytest.raises(ValueError, match="waits already"):
+        frontier.place(ints([6, 6]), ints([2, 2]), np.zeros((2, 2), np.float32))
+    for features in (vector + np.nan, vector[:, :1], np.zeros((2, 2), np.float32)):
+        with pytest.raises(ValueError, match="2 features"):
+            frontier.place(ints([6]), ints([2]), features)
+    for link in (0, 6, 10**6, -1):
+        with pytest.raises(KeyError):
+            frontier.take(link)
+    for host in (1, 10**6):
+        with pytest.raises(KeyError):
+            frontier.release(host)
+    assert found_by_leaf(frontier) == {0: ({5}, set())}
+
+
+def test_a_link_with_eight_features_costs_less_than_100_bytes_however_it_came() -> None:
+    rng, count = np.random.default_rng(1), 60_000
+    tree = Tree.grown(rng.random((400, 8), np.float32), rng.integers(0, 2, 400) * 1.0)
+    features, hosts = rng.random((count, 8), np.float32), rng.integers(1, count // 50, count).astype(np.int32)
+    numbers, worst = ints(range(1, count + 1)), 0.0
+    for step in (count, 500):
+        tracemalloc.start()
+        frontier = TreeFrontier(tree, rng)
+        for at in range(0, count, step):
+            part = slice(at, at + step)
+            frontier.place(numbers[part], hosts[part], features[part])
+            if len(frontier) >= count // 4:  # the worst moment is just after the arrays have grown
+                worst = max(worst, tracemalloc.get_traced_memory()[0] / len(frontier))
+        assert frontier.nbytes == pytest.approx(tracemalloc.get_traced_memory()[0], rel=0.02)
+        tracemalloc.stop()
+    assert worst < 100

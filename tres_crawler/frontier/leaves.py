@@ -1,0 +1,229 @@
+"""The Tree-Frontier: waiting links in the leaves of a tree, each leaf offering one of them (TRES, Alg. 2-3)."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+
+from tres_crawler.frontier.arrays import Floats, Ints, with_room
+from tres_crawler.frontier.lists import Groups, Lists
+from tres_crawler.frontier.tree import SplitEvent, Tree
+from tres_crawler.records import Offers
+
+NOT_WAITING = -1
+
+
+class TreeFrontier:
+    """Every waiting link is in exactly one leaf, the one that its frozen vector is routed to.
+
+    In the list of a leaf the links of free hosts stand first, so that a draw among them is one look into an array,
+    for all leaves at once and however many hosts are held. A link has a slot, a row in the arrays, while it waits.
+    """
+
+    def __init__(self, tree: Tree, rng: np.random.Generator) -> None:
+        self.tree = tree
+        self._rng = rng
+        self._count = 0
+        self._numbers = np.zeros(0, np.int32)
+        self._features = np.zeros((0, tree.width), np.float32)
+        self._by_leaf, self._by_host = Lists(), Lists()
+        self._free = np.zeros(0, np.int32)
+        """For each leaf, how many of its links are of free hosts."""
+        self._free_links = 0
+        self._holds = np.zeros(0, np.int32)
+        self._slot_of = np.zeros(0, np.int32)
+        """By link number. Numbers are given without gaps, so this is the smallest index there is."""
+        self._slots = 0
+        self._unused = array("i")
+        self._reserve_leaves()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, link: int) -> bool:
+        return 0 <= link < len(self._slot_of) and bool(self._slot_of[link] != NOT_WAITING)
+
+    @property
+    def leaves(self) -> int:
+        return self.tree.leaves
+
+    @property
+    def can_offer(self) -> bool:
+        return self._free_links > 0
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all that grows with the links and their hosts."""
+        arrays = (self._numbers, self._features, self._free, self._holds, self._slot_of)
+        unused = len(self._unused) * self._unused.itemsize
+        return sum(one.nbytes for one in arrays) + self._by_leaf.nbytes + self._by_host.nbytes + unused
+
+    def waiting(self, leaves: Ints) -> Ints:
+        """How many links wait in each of `leaves`, those of held hosts included."""
+        return self._by_leaf.sizes[leaves]
+
+    # ---- placing ----
+
+    def place(self, numbers: Ints, hosts: Ints, features: Floats) -> None:
+        """Add links, a row of each column for every one; a million at once is as welcome as ten."""
+        if not len(numbers):
+            return
+        self._refuse_what_cannot_be_placed(numbers, features)
+        slots = self._new_slots(len(numbers))
+        self._reserve_hosts(int(hosts.max()))
+        self._slot_of[numbers] = slots
+        self._numbers[slots] = numbers
+        self._features[slots] = features
+        self._count += len(slots)
+        self._by_host.extend(hosts, slots)
+        self._enter(slots)
+
+    def _refuse_what_cannot_be_placed(self, numbers: Ints, features: Floats) -> None:
+        """A link placed twice, or one that could never become an experience, would be found out much later."""
+        if features.shape != (len(numbers), self.tree.width) or not np.isfinite(features).all():
+            raise ValueError(f"A link needs {self.tree.width} features, all of them finite.")
+        self._slot_of = with_room(self._slot_of, int(numbers.max()) + 1, NOT_WAITING)
+        if (self._slot_of[numbers] != NOT_WAITING).any() or len(np.unique(numbers)) < len(numbers):
+            raise ValueError("A link is placed that waits already.")
+
+    def _enter(self, slots: Ints) -> None:
+        """Route links to their leaves."""
+        self._by_leaf.extend(self.tree.route(self._features.take(slots, axis=0)), slots)
+        free = slots[self._holds[self._by_host.list_of[slots]] == 0]
+        if len(free):
+            self._let_go(free)
+
+    def rebuild(self, tree: Tree) -> None:
+        """Route every link again, through another tree."""
+        self.tree = tree
+        self._by_leaf, self._free, self._free_links = Lists(), np.zeros(0, np.int32), 0
+        self._reserve_leaves()
+        self._by_leaf.reserve(len(self._numbers), 0)
+        if self._count:
+            self._enter(self._slot_of[self._slot_of != NOT_WAITING])
+
+    # ---- offering ----
+
+    def offers(self) -> Offers:
+        """One link of every leaf that has one of a free host, drawn uniformly; nothing is removed."""
+        return self._one_of_each_leaf(self._free)
+
+    def samples(self) -> Offers:
+        """One link of every leaf that has any, held hosts or not."""
+        return self._one_of_each_leaf(self._by_leaf.sizes)
+
+    def _one_of_each_leaf(self, among: Ints) -> Offers:
+        leaves = np.flatnonzero(among).astype(np.int32)
+        slots = self._by_leaf.draw(leaves, among.take(leaves), self._rng)
+        # take() and not [slots]: of a million links it fetches the rows of a few thousand five times as fast.
+        return Offers(
+            self._numbers.take(slots), self._by_host.list_of.take(slots), leaves, self._features.take(slots, axis=0)
+        )
+
+    # ---- removing ----
+
+    def take(self, link: int) -> Floats:
+        """Remove a link for good; returns the vector it was placed with, which its experience will have."""
+        if link not in self:
+            raise KeyError(link)
+        slot = int(self._slot_of[link])
+        leaf = self._by_leaf.list_of[slot]
+        if self._by_leaf.place_of[slot] < self._free[leaf]:
+            self._free[leaf] -= 1
+            self._free_links -= 1
+            self._by_leaf.swap(slot, self._free[leaf])
+        self._by_leaf.remove(slot)
+        self._by_host.remove(slot)
+        self._slot_of[link] = NOT_WAITING
+        self._unused.append(slot)
+        self._count -= 1
+        vector: Floats = self._features[slot].copy()
+        return vector
+
+    def drop(self, host: int) -> int:
+        """Remove all links of a host; how many there were."""
+        slots = self._links_of(host)
+        if len(slots):
+            if not self._holds[host]:
+                self._park(slots)
+            self._by_leaf.remove_all(slots)
+            self._by_host.remove_all(slots)
+            self._slot_of[self._numbers[slots]] = NOT_WAITING
+            self._unused.frombytes(slots.tobytes())
+            self._count -= len(slots)
+        return len(slots)
+
+    # ---- held hosts ----
+
+    def hold(self, host: int) -> None:
+        """Offer no link of `host` until it is released as often as it was held."""
+        self._reserve_hosts(host)
+        self._holds[host] += 1
+        if self._holds[host] == 1 and self._by_host.sizes[host]:
+            self._park(self._by_host.items(host))
+
+    def release(self, host: int) -> None:
+        """Undo one hold."""
+        if host >= len(self._holds) or not self._holds[host]:
+            raise KeyError(host)
+        self._holds[host] -= 1
+        if not self._holds[host] and self._by_host.sizes[host]:
+            self._let_go(self._by_host.items(host))
+
+    def _park(self, slots: Ints) -> None:
+        """Move links from among the free ones of their leaves to just behind them."""
+        groups = Groups.by(self._by_leaf.list_of[slots])
+        self._free[groups.lists] -= groups.sizes
+        self._by_leaf.gather(slots, groups, self._free[groups.lists])
+        self._free_links -= len(slots)
+
+    def _let_go(self, slots: Ints) -> None:
+        """Move links from behind the free ones of their leaves to among them."""
+        groups = Groups.by(self._by_leaf.list_of[slots])
+        self._by_leaf.gather(slots, groups, self._free[groups.lists])
+        self._free[groups.lists] += groups.sizes
+        self._free_links += len(slots)
+
+    # ---- learning ----
+
+    def learn(self, vector: Floats, reward: float) -> SplitEvent | None:
+        """Hand an experience to the tree; if its leaf splits, the links of that leaf, and no others, move."""
+        event = self.tree.learn(vector, reward)
+        if event:
+            self._reserve_leaves()
+            node = event.node
+            slots = self._by_leaf.items(node.number)
+            goes_left = self._features[slots, node.feature] < np.float32(node.threshold)
+            # Free links come first in both parts, because each part keeps its order.
+            free_left = goes_left[: self._free[node.number]].sum()
+            self._free[node.left], self._free[node.right] = free_left, self._free[node.number] - free_left
+            self._free[node.number] = 0
+            self._by_leaf.divide(node.number, node.left, node.right, goes_left)
+        return event
+
+    # ---- room ----
+
+    def _links_of(self, host: int) -> Ints:
+        return self._by_host.items(host) if host < len(self._holds) else np.zeros(0, np.int32)
+
+    def _new_slots(self, count: int) -> Ints:
+        """Slots that links have left, then ones never used."""
+        used = min(count, len(self._unused))
+        again = np.array(self._unused[len(self._unused) - used :], np.int32)
+        del self._unused[len(self._unused) - used :]
+        fresh = np.arange(self._slots, self._slots + count - used, dtype=np.int32)
+        self._slots += len(fresh)
+        self._numbers = with_room(self._numbers, self._slots)
+        self._features = with_room(self._features, self._slots)
+        self._by_leaf.reserve(self._slots, 0)
+        self._by_host.reserve(self._slots, 0)
+        return np.concatenate([again, fresh])
+
+    def _reserve_hosts(self, last: int) -> None:
+        self._by_host.reserve(0, last + 1)
+        self._holds = with_room(self._holds, last + 1)
+
+    def _reserve_leaves(self) -> None:
+        self._by_leaf.reserve(0, self.tree.nodes)
+        self._free = with_room(self._free, self.tree.nodes)
