@@ -150,6 +150,18 @@ class UrlSettings(Section):
     """Whether hosts below a shared name such as github.io are sites of their own."""
 
 
+class FeatureSettings(Section):
+    """What a link looks like to the frontier's tree and to the learner."""
+
+    set: Literal["paper", "extended"] = "paper"
+    """Named set of features: the eight of TRES, sec. 2.4.1, or these and six more that a live crawler has at hand:
+    words around the link, place on the page, depth, same site, number of keywords, an anchor that says nothing."""
+
+    site: bool = True
+    """Whether the two features of the link's site are among them. TRES leaves them out in its variant NH, which finds
+    more sites and fewer pages."""
+
+
 class StoreSettings(Section):
     """Where things are kept."""
 
@@ -194,6 +206,7 @@ class Settings(BaseSettings):
     fetch: FetchSettings = FetchSettings()
     crawl: CrawlSettings = CrawlSettings()
     urls: UrlSettings = UrlSettings()
+    features: FeatureSettings = FeatureSettings()
     store: StoreSettings = StoreSettings()
     serve: ServeSettings = ServeSettings()
     log: LogSettings = LogSettings()
