@@ -12,6 +12,7 @@ TresError
     BadStatus               an error status
     TooLarge                more bytes than the limit
     NotText                 not a kind of document we read
+  ModelError                a saved model does not fit     stops the start
   StoreError                closed, full or a newer schema stops the crawl
   ControlError              not possible in this state     a 409 for the caller
   NotFound                  no such crawl                  a 404 for the caller
@@ -88,6 +89,10 @@ class TooLarge(FetchError):
 
 class NotText(FetchError):
     """The document is of a type that is not read."""
+
+
+class ModelError(TresError):
+    """A saved model is damaged, of another shape, or made for something else."""
 
 
 class StoreError(TresError):
