@@ -94,20 +94,17 @@ class Replay:
         """Everything kept, oldest first; candidates without the gaps between them."""
         at = self._by_age(np.arange(len(self)))
         heads = self._heads[at]
-        return {"heads": heads, "candidates": self._candidates[at][_real(heads)], "added": np.array(self._added)}
+        return {"heads": heads, "candidates": self._candidates[at][_real(heads)]}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `arrays` gave; a smaller buffer keeps the newest."""
         heads = arrays["heads"].astype(self._head)
         candidates = np.zeros((len(heads), 1 + OUTLINKS, self.dim), np.float16)
         candidates[_real(heads)] = arrays["candidates"]
-        kept = min(len(heads), self.capacity)
+        kept = self._added = min(len(heads), self.capacity)
         self._make(max(kept, 1))
-        # A full buffer goes on overwriting where it had come to; by age nothing changes either way.
-        self._added = int(arrays["added"]) if kept == self.capacity else kept
-        at = self._by_age(np.arange(kept))
-        self._heads[at] = heads[len(heads) - kept :]
-        self._candidates[at] = candidates[len(heads) - kept :]
+        self._heads[:kept] = heads[len(heads) - kept :]
+        self._candidates[:kept] = candidates[len(heads) - kept :]
 
     def _by_age(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the transitions of these ages lie; 0 is the oldest."""
