@@ -1,12 +1,12 @@
-"""A learner as bytes: a header in JSON and numpy arrays in one zip file; nothing in it can run code."""
+"""A learner as bytes: a checksum, then a header in JSON and numpy arrays in one zip file; nothing in it can run."""
 
 from __future__ import annotations
 
 import io
 import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from typing import Any
 from zipfile import BadZipFile
 
@@ -19,6 +19,7 @@ from tres_crawler.errors import ModelError
 
 FORMAT = 1
 """Raised by one whenever older programs could not read what is written."""
+SEAL_BYTES = 16
 DAMAGED = "The saved learner is damaged, or is none. Start without it: the crawl then learns anew."
 
 
@@ -56,24 +57,28 @@ def pack(shape: Shape, header: Mapping[str, Any], parts: Mapping[str, Mapping[st
     arrays = {f"{part}.{name}": array for part, named in parts.items() for name, array in named.items()}
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, header=np.frombuffer(text, np.uint8), **arrays)
-    return file.getvalue()
+    return _sealed(file.getvalue())
 
 
 def unpack(saved: bytes, shape: Shape) -> Snapshot:
     """The parts of a snapshot; a ModelError says why it cannot be used."""
+    body = saved[SEAL_BYTES:]
+    # Without the seal, a changed byte shows up as any of a dozen exceptions of zipfile, or not at all.
+    if saved != _sealed(body):
+        raise ModelError(DAMAGED)
     try:
-        with np.load(io.BytesIO(saved), allow_pickle=False) as file:
+        with np.load(io.BytesIO(body), allow_pickle=False) as file:
             arrays = dict(file)
         header = json.loads(arrays.pop("header").tobytes())
-        version, found = int(header["format"]), (header["features"], header["dim"], tuple(header["hidden"]))
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, BadZipFile, zlib.error) as error:
+        version = int(header["format"])
+    except (ValueError, KeyError, TypeError, OSError, EOFError, BadZipFile) as error:
         raise ModelError(DAMAGED) from error
     if version > FORMAT:
         raise ModelError(
             f"The saved learner has format {version}, but this program reads up to {FORMAT}: a newer one has saved it. "
             "Use a newer program, or start without the saved learner."
         )
-    features, dim, hidden = found
+    features, dim, hidden = header["features"], header["dim"], tuple(header["hidden"])
     if (features, dim) != (shape.features, shape.dim):
         raise ModelError(
             f'The saved learner was taught the features "{features}" ({dim} numbers a link), but this crawl describes '
@@ -86,3 +91,7 @@ def unpack(saved: bytes, shape: Shape) -> Snapshot:
             "Set learn.hidden to the same, or start without the saved learner."
         )
     return Snapshot(header, arrays)
+
+
+def _sealed(body: bytes) -> bytes:
+    return blake2b(body, digest_size=SEAL_BYTES).digest() + body
