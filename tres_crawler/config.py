@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from tres_crawler.errors import ConfigError
@@ -171,6 +171,71 @@ class UrlSettings(Section):
     """Whether hosts below a shared name such as github.io are sites of their own."""
 
 
+class FeatureSettings(Section):
+    """What a link looks like to the frontier's tree and to the learner."""
+
+    set: Literal["paper", "extended"] = "paper"
+    """Named set of features: the eight of TRES, sec. 2.4.1, or these and six more that a live crawler has at hand:
+    words around the link, place on the page, depth, same site, number of keywords, an anchor that says nothing."""
+
+    site: bool = True
+    """Whether the two features of the link's site are among them. TRES leaves them out in its variant NH, which finds
+    more sites and fewer pages."""
+
+
+class LearnSettings(Section):
+    """How the value of a link is learned."""
+
+    discount: float = Field(0.3, ge=0, lt=1)
+    """Weight of the next step's value; lower prefers pages that pay at once. TRES, sec. 2.7.3 argues for a low value
+    and names this one; the authors' released code uses 0.99."""
+
+    target: Literal["paper", "outlinks", "advantage"] = "outlinks"
+    """What counts as the next step: the best of the page's outlinks and one link of the tree (TRES, sec. 2.4.2), the
+    best of the outlinks alone (the authors' released code), or by how much that is better than the link of the tree."""
+
+    hidden: tuple[PositiveInt, PositiveInt] = (64, 64)
+    """Sizes of the two hidden layers. TRES, sec. 2.4.2 names no sizes; the released code has 30 and 15."""
+
+    prior: bool = True
+    """Whether learning starts from the simple rule (anchor probability + half the parent's reward) and corrects it;
+    false, as in TRES: from random weights. docs/decisions/0009."""
+
+    learning_rate: float = Field(1e-3, gt=0, le=1)
+    """Step size of Adam; lowered by itself when learning diverges. From the released code."""
+
+    batch: int = Field(60, ge=1, le=4096)
+    """Transitions per gradient step. From the released code."""
+
+    replay: int = Field(20_000, ge=1, le=1_000_000)
+    """Transitions kept to learn from, the newest. From the released code; 1,000 take about 1 MB."""
+
+    target_every: int = Field(500, ge=1)
+    """Gradient steps between two copies of the online network into the target network. From the released code."""
+
+    loss: Literal["huber", "squared"] = "huber"
+    """Error that is made small: squared (TRES, sec. 2.4.2), or the same up to 1 and linear beyond, which keeps a few
+    wild targets from undoing what was learned."""
+
+    clip: float = Field(1.0, gt=0)
+    """Greatest norm of a gradient; longer ones are shortened to it. The released code clips single values at 1."""
+
+    steps_per_page: float = Field(1.0, ge=0, le=100)
+    """Gradient steps per fetched page, taken beside the crawl. TRES, Alg. 4 takes one; the released code a third."""
+
+    random_pages: int = Field(0, ge=0)
+    """Pages at the start that are chosen at random. The released code takes 300 or 500; with a prior they cost
+    harvest and teach little."""
+
+    epsilon: float = Field(0.01, ge=0, le=1)
+    """Share of later choices made at random; the released code has none. On a prototype .01 was a point of harvest
+    ahead of .05."""
+
+    def exploration(self, pages: int) -> float:
+        """The chance that the next choice is random when so many pages have been fetched."""
+        return 1.0 if pages < self.random_pages else self.epsilon
+
+
 class StoreSettings(Section):
     """Where things are kept."""
 
@@ -216,6 +281,8 @@ class Settings(BaseSettings):
     crawl: CrawlSettings = CrawlSettings()
     relevance: RelevanceSettings = RelevanceSettings()
     urls: UrlSettings = UrlSettings()
+    features: FeatureSettings = FeatureSettings()
+    learn: LearnSettings = LearnSettings()
     store: StoreSettings = StoreSettings()
     serve: ServeSettings = ServeSettings()
     log: LogSettings = LogSettings()

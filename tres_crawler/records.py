@@ -186,6 +186,16 @@ class Judgement:
     version: int
 
 
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The learner went astray at a gradient step and went back to its last good weights."""
+
+    step: int
+    reason: str
+    learning_rate: float
+    """With which it goes on."""
+
+
 class Outcome(StrEnum):
     """How a page that was paid for from the budget ended."""
 

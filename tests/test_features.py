@@ -1,0 +1,266 @@
+"""Links are described with the numbers of the paper, and cheaply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tres_crawler.config import FeatureSettings
+from tres_crawler.features import FURTHER, Describer, Floats, Numbers, PathState, SiteRatios
+from tres_crawler.records import Outlink
+
+KEYWORDS = ("football", "world cup", "goal")
+
+
+def path(*relevant: bool) -> PathState:
+    """The path of pages found relevant or not, from the seed on."""
+    state: PathState | None = None
+    for page in relevant:
+        state = PathState.of(state, page)
+    assert state
+    return state
+
+
+def numbers(*sites: int) -> Numbers:
+    return np.array(sites, np.int64)
+
+
+def floats(*values: float) -> Floats:
+    return np.array(values, np.float32)
+
+
+def described(
+    outlinks: Sequence[Outlink],
+    settings: FeatureSettings | None = None,
+    state: PathState | None = None,
+    sites: Numbers | None = None,
+    ratios: SiteRatios | None = None,
+    depth: int = 0,
+    page_site: int | None = None,
+) -> dict[str, list[float]]:
+    """The columns of links on a page, by name; the judge holds 0.25 of every anchor."""
+    describer = Describer(settings or FeatureSettings(), KEYWORDS)
+    rows = describer.describe(
+        state,
+        outlinks,
+        np.full(len(outlinks), 0.25, np.float32),
+        np.zeros(len(outlinks), np.int64) if sites is None else sites,
+        ratios or SiteRatios(),
+        depth=depth,
+        page_site=page_site,
+    )
+    assert rows.dtype == np.float32
+    assert rows.shape == (len(outlinks), describer.dim)
+    return {column: rows[:, at].tolist() for at, column in enumerate(describer.columns)}
+
+
+EXTENDED = FeatureSettings(set="extended")
+
+
+# ---- the paper's example ----
+
+
+def test_figure_1_of_the_paper_gives_its_vector() -> None:
+    wikipedia = 7
+    ratios = SiteRatios()
+    for relevant in (True, True, True, False):
+        ratios.add(wikipedia, relevant)
+    link = Outlink("https://en.wikipedia.org/wiki/History_of_art", "the history of art")
+    rows = Describer(FeatureSettings(), KEYWORDS).describe(
+        path(True, True, False), [link], floats(0.3), numbers(wikipedia), ratios
+    )
+    np.testing.assert_allclose(rows, [[0, 1 / 2, 2 / 3, 0, 0, 0.3, 3 / 4, 1]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("pages", "features"),
+    [
+        ((True,), (1, 1, 1)),
+        ((False,), (0, 0, 0)),
+        ((False, True), (1, 1, 1 / 2)),
+        ((True, False, False), (0, 1 / 3, 1 / 3)),
+        ((True, False, True, False), (0, 1 / 2, 2 / 4)),
+        ((False, False, False), (0, 0, 0)),
+    ],
+)
+def test_distance_is_counted_from_the_link_to_the_closest_relevant_page(
+    pages: tuple[bool, ...], features: tuple[float, ...]
+) -> None:
+    assert path(*pages).features() == features
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=30))
+def test_a_path_extended_page_by_page_is_the_path_looked_at_as_a_whole(pages: list[bool]) -> None:
+    reward, closeness, ratio = path(*pages).features()
+    back = pages[::-1].index(True) + 1 if any(pages) else 0
+    assert reward == pages[-1]
+    assert closeness == (1 / back if back else 0)
+    assert ratio == sum(pages) / len(pages)
+
+
+def test_without_site_features_six_columns_are_left() -> None:
+    columns = described([Outlink("https://a.test/", "a")], FeatureSettings(site=False))
+    assert list(columns) == [
+        *("parent_reward", "inverse_distance", "path_ratio"),
+        *("keyword_in_url", "keyword_in_anchor", "anchor_probability"),
+    ]
+
+
+def test_a_seed_has_no_state_but_features_of_its_own() -> None:
+    columns = described([Outlink("https://football.test/", "")])
+    assert columns["parent_reward"] == columns["inverse_distance"] == columns["path_ratio"] == [0.0]
+    assert columns["keyword_in_url"] == [1.0]
+    assert columns["anchor_probability"] == [0.25]
+
+
+# ---- keywords ----
+
+
+@pytest.mark.parametrize(
+    ("url", "hit"),
+    [
+        ("https://www.football.test/", True),
+        ("https://a.test/Football-news", True),
+        ("https://a.test/the_world_cup.html", True),
+        ("https://a.test/find?q=world%20cup", True),
+        ("https://a.test/find?subject=goal", True),
+        ("https://a.test/world/records/cup", False),
+        ("https://a.test/footballer", False),
+        ("https://a.test/", False),
+    ],
+)
+def test_a_keyword_in_the_url_is_a_word_of_host_path_or_query(url: str, hit: bool) -> None:
+    assert described([Outlink(url, "")])["keyword_in_url"] == [float(hit)]
+
+
+def test_the_scheme_is_no_word_of_the_url() -> None:
+    describer = Describer(FeatureSettings(), ["https"])
+    rows = describer.describe(None, [Outlink("https://a.test/", "")], floats(0), numbers(0), SiteRatios())
+    assert rows[0, describer.columns.index("keyword_in_url")] == 0
+
+
+def test_a_keyword_in_the_anchor_does_not_stand_for_one_in_the_url() -> None:
+    columns = described([Outlink("https://a.test/1", "The World Cup"), Outlink("https://a.test/goal", "a cup")])
+    assert columns["keyword_in_anchor"] == [1.0, 0.0]
+    assert columns["keyword_in_url"] == [0.0, 1.0]
+
+
+# ---- sites ----
+
+
+def test_an_unseen_site_is_half_known_and_half_relevant() -> None:
+    columns = described([Outlink("https://a.test/", "a")], sites=numbers(100_000))
+    assert (columns["site_ratio"], columns["site_known"]) == ([0.5], [0.5])
+
+
+def test_a_site_is_known_from_its_first_page_on() -> None:
+    ratios = SiteRatios()
+    ratios.add(3, relevant=False)
+    ratios.add(5_000, relevant=True)
+    assert ratios.features(numbers(3, 5_000, 4)).tolist() == [[0.0, 1.0], [1.0, 1.0], [0.5, 0.5]]
+
+
+def test_ratios_are_restored_from_the_pages_of_a_crawl() -> None:
+    rng = np.random.default_rng(1)
+    sites, relevant = rng.integers(0, 300, 2_000), rng.random(2_000) < 0.3
+    counted, restored = SiteRatios(), SiteRatios()
+    restored.add(1, relevant=True)
+    for site, found in zip(sites.tolist(), relevant.tolist(), strict=True):
+        counted.add(site, found)
+    restored.restore(sites, relevant)
+    np.testing.assert_array_equal(counted.features(np.arange(400)), restored.features(np.arange(400)))
+    restored.restore(numbers(), np.array([], np.bool_))
+    assert restored.features(numbers(1)).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize("name", ["paper", "extended"])
+def test_refreshing_renews_the_site_and_nothing_else(name: str) -> None:
+    describer = Describer(FeatureSettings.model_validate({"set": name}), KEYWORDS)
+    ratios = SiteRatios()
+    links = [Outlink("https://a.test/goal", "goal"), Outlink("https://b.test/", "b")]
+    placed = describer.describe(path(True), links, floats(0.9, 0.1), numbers(1, 2), ratios, depth=1)
+    before = placed.copy()
+    ratios.add(1, relevant=True)
+    refreshed = describer.refresh(placed, numbers(1, 2), ratios)
+    np.testing.assert_array_equal(placed, before)
+    site = [describer.columns.index("site_ratio"), describer.columns.index("site_known")]
+    assert refreshed[:, site].tolist() == [[1.0, 1.0], [0.5, 0.5]]
+    others = [at for at in range(describer.dim) if at not in site]
+    np.testing.assert_array_equal(refreshed[:, others], placed[:, others])
+
+
+def test_without_site_features_there_is_nothing_to_refresh() -> None:
+    placed = np.ones((3, 6), np.float32)
+    describer = Describer(FeatureSettings(site=False), KEYWORDS)
+    assert describer.refresh(placed, numbers(1, 2, 3), SiteRatios()) is placed
+
+
+# ---- the extended set ----
+
+
+def test_the_extended_set_begins_with_the_papers_columns() -> None:
+    paper, extended = Describer(FeatureSettings(), ()), Describer(EXTENDED, ())
+    assert extended.columns == paper.columns + FURTHER
+    assert len({paper.name, extended.name, Describer(FeatureSettings(site=False), ()).name}) == 3
+
+
+def test_the_extended_set_tells_where_a_link_stands_and_leads() -> None:
+    links = [Outlink("https://a.test/", "home", navigation=True), Outlink("https://b.test/", "a story")]
+    columns = described(links, EXTENDED, path(True), sites=numbers(1, 2), depth=4, page_site=1)
+    assert columns["navigation"] == [1.0, 0.0]
+    assert columns["same_site"] == [1.0, 0.0]
+    assert columns["depth"] == [0.5, 0.5]
+
+
+def test_different_keywords_count_once_each() -> None:
+    links = [Outlink("https://a.test/goal", "goal goal"), Outlink("https://a.test/goal", "football"), Outlink("x", "")]
+    assert described(links, EXTENDED)["keywords"] == pytest.approx([1 / 2, 2 / 3, 0])
+
+
+@pytest.mark.parametrize("anchor", ["", "  ", "Read more…", "HERE", "12", "»", "[3]", "Next »"])
+def test_an_anchor_that_says_nothing_is_known(anchor: str) -> None:
+    assert described([Outlink("https://a.test/", anchor)], EXTENDED)["silent_anchor"] == [1.0]
+
+
+@pytest.mark.parametrize("anchor", ["football", "more football", "2024 results", "here comes the sun"])
+def test_an_anchor_that_says_something_is_not_silent(anchor: str) -> None:
+    assert described([Outlink("https://a.test/", anchor)], EXTENDED)["silent_anchor"] == [0.0]
+
+
+def test_the_words_around_a_link_are_judged_apart_from_its_anchor() -> None:
+    describer = Describer(EXTENDED, KEYWORDS)
+    link = [Outlink("https://a.test/", "here")]
+    rows = describer.describe(None, link, floats(0.1), numbers(1), SiteRatios(), context_probabilities=floats(0.8))
+    named = dict(zip(describer.columns, rows[0].tolist(), strict=True))
+    assert (named["anchor_probability"], named["context_probability"]) == pytest.approx((0.1, 0.8))
+
+
+@pytest.mark.parametrize("name", ["paper", "extended"])
+def test_every_feature_lies_between_0_and_1(name: str) -> None:
+    links = [Outlink("https://football.test/goal/world-cup", "goal football world cup", navigation=True)] * 3
+    columns = described(
+        links, FeatureSettings.model_validate({"set": name}), path(True, True), numbers(1, 1, 2), depth=50, page_site=1
+    )
+    assert all(0 <= value <= 1 for values in columns.values() for value in values)
+
+
+def test_a_page_without_outlinks_has_no_rows() -> None:
+    assert set(map(len, described([], EXTENDED, path(True), depth=1, page_site=1).values())) == {0}
+
+
+@pytest.mark.parametrize("settings", [FeatureSettings(), FeatureSettings(site=False), EXTENDED])
+def test_the_simple_rule_orders_links_by_anchor_and_half_the_parents_reward(settings: FeatureSettings) -> None:
+    describer = Describer(settings, KEYWORDS)
+    links = [Outlink("https://a.test/", "a")] * 2
+    rows = np.concatenate(
+        [
+            describer.describe(path(relevant), links, floats(0.2, 0.6), numbers(1, 1), SiteRatios())
+            for relevant in (False, True)
+        ]
+    )
+    values = rows @ describer.simple_rule()
+    np.testing.assert_allclose(values * 1.5, [0.2, 0.6, 0.7, 1.1], rtol=1e-6)

@@ -1,0 +1,1 @@
+"""What a link is worth, learned from what earlier links led to."""
