@@ -108,7 +108,7 @@ def test_an_unknown_variable_is_refused_with_the_nearest_valid_one(monkeypatch: 
         ("[fetch]\ndelay_seconds = nan", '"fetch.delay_seconds" is nan: '),
         ('[fetch]\nconnect_to = "localhost"', "'localhost' is not HOST:PORT"),
         ("[crawl]\nmax_per_site = 0", "'0' is not a cap"),
-        ('[crawl]\npolicy = "best"', "Input should be 'best-first', 'breadth-first' or 'random'"),
+        ('[crawl]\npolicy = "best"', "Input should be 'best-first', 'breadth-first', 'random' or 'tres'"),
         ("[serve]\nport = 65536", '"serve.port" is 65536: '),
         ("fetch = 3", '"fetch" is 3: '),
     ],

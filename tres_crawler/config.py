@@ -132,8 +132,12 @@ class CrawlSettings(Section):
     max_depth: int = Field(50, ge=1)
     """Links further than this from a seed are not placed."""
 
-    policy: Literal["best-first", "breadth-first", "random"] = "random"
-    """Which waiting link is fetched next."""
+    policy: Literal["best-first", "breadth-first", "random", "tres"] = "tres"
+    """Which waiting link is fetched next: what the learner values most (TRES), the most promising by anchor and parent
+    alone, the oldest, or any."""
+
+    objective: Literal["pages", "balanced", "sites"] = "pages"
+    """What the learner is rewarded for: all relevant pages alike, or the first of a site more, or that above all."""
 
     seed: int | None = Field(None, ge=0, lt=2**63)
     """Seed of all random draws; None: a new one each crawl. At one slot it makes a crawl repeatable."""
@@ -169,6 +173,27 @@ class UrlSettings(Section):
 
     private_suffixes: bool = False
     """Whether hosts below a shared name such as github.io are sites of their own."""
+
+
+class ChooseSettings(Section):
+    """How readily a link is fetched now."""
+
+    eagerness: float = Field(0.5, ge=0, le=1)
+    """A link is taken if its value is at least (1 - eagerness) times the best that waits, hosts that must rest
+    included: 0 waits for the best host, 1 always fetches something."""
+
+
+class FrontierSettings(Section):
+    """How the Tree-Frontier grows."""
+
+    min_experiences: int = Field(5, ge=2)
+    """Experiences a leaf needs to be split. TRES asks for two that differ; the authors' released code for 5."""
+
+    max_depth: int = Field(18, ge=1)
+    """A leaf so deep stays whole. TRES has no limit; from the released code."""
+
+    max_leaves: int = Field(10_000, ge=1)
+    """Bounds the cost of a choice, which values one link of every leaf (docs/decisions/0008)."""
 
 
 class FeatureSettings(Section):
@@ -280,6 +305,8 @@ class Settings(BaseSettings):
     fetch: FetchSettings = FetchSettings()
     crawl: CrawlSettings = CrawlSettings()
     relevance: RelevanceSettings = RelevanceSettings()
+    choose: ChooseSettings = ChooseSettings()
+    frontier: FrontierSettings = FrontierSettings()
     urls: UrlSettings = UrlSettings()
     features: FeatureSettings = FeatureSettings()
     learn: LearnSettings = LearnSettings()
@@ -308,6 +335,12 @@ class Settings(BaseSettings):
         except ValidationError as error:
             where = f"{path} or the environment" if path else "the environment"
             raise ConfigError(f"Wrong settings in {where}. {explain(error, cls)}") from error
+
+    @classmethod
+    def kept(cls, sections: Mapping[str, Mapping[str, Any]]) -> Settings:
+        """As they were kept with a crawl, whatever the environment says by now."""
+        fields = cls.model_fields.items()
+        return cls.model_construct(**{name: type(field.default)(**sections.get(name, {})) for name, field in fields})
 
     def replaced(self, section: str, values: Mapping[str, Any]) -> Settings:
         """A copy with `values` laid over one section, checked like all others; None leaves a value as it is."""

@@ -12,14 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from tres_crawler.classify.bootstrap import LEAST_POSITIVES
 from tres_crawler.config import (
-    CrawlSettings,
     FetchSettings,
     RelevanceSettings,
     Settings,
-    UrlSettings,
-    overlaid,
     parse_site_cap,
 )
 from tres_crawler.errors import (
@@ -39,6 +39,7 @@ from tres_crawler.frontier.frontier import create_frontier
 from tres_crawler.frontier.guided import GuidedFrontier
 from tres_crawler.frontier.places import Places
 from tres_crawler.parse import parse_page
+from tres_crawler.policies.policy import PageFact, PlainPolicy, Policy
 from tres_crawler.records import (
     CrawlState,
     Document,
@@ -70,11 +71,13 @@ from tres_crawler.visits import Redirected, Visit, Visits
 logger = logging.getLogger(__name__)
 
 METRIC_EVERY_PAGES = 50
+SOON_SECONDS = 10.0
+"""A better link is waited for if its host has rested within this time."""
 SEED_PROMISE = 2.0
 """More than any link can have: what a person names comes first."""
 GIVE_UP_TROUBLES = 8
 """So many troubles in a row and a host is given up: what waits for it is refused."""
-STORED_SECTIONS = ("fetch", "crawl", "urls", "relevance")
+STORED_SECTIONS = ("fetch", "crawl", "urls", "relevance", "choose", "frontier", "features", "learn")
 """Settings that are kept with a crawl, so that a resumed one goes on as it began."""
 
 
@@ -139,17 +142,16 @@ class Crawl:
     def __init__(
         self,
         record: CrawlRecord,
-        settings: CrawlSettings,
-        fetch_settings: FetchSettings,
-        url_settings: UrlSettings,
+        settings: Settings,
         database: Database,
         manners: Manners,
         content: Content,
         relevance: Relevance,
     ) -> None:
+        fetch_settings, url_settings = settings.fetch, settings.urls
         self.id = record.id
         self.record = record
-        self.settings = settings
+        self.settings = settings.crawl
         self.slots = fetch_settings.slots
         self.retries = fetch_settings.retries
         self.stop_reason: StopReason | None = None
@@ -159,11 +161,13 @@ class Crawl:
         self._database = database
         self._rng = random.Random()
         self._relevance = relevance
-        self._bootstrap_pages = relevance.bootstrap_pages(settings.max_pages)
+        self._bootstrap_pages = relevance.bootstrap_pages(self.settings.max_pages)
         guide = create_frontier("best-first", self._rng) if self._bootstrap_pages else None
-        self._frontier = GuidedFrontier(create_frontier(record.policy, self._rng), guide)
+        self._policy = self._create_policy(settings)
+        self._frontier = GuidedFrontier(self._policy.frontier, guide)
         self._rules = UrlRules(DROPPED_PARAMETERS + url_settings.drop_parameters, url_settings.private_suffixes)
-        self._places = Places(parse_site_cap(settings.max_per_site), self._frontier, url_settings.private_suffixes)
+        cap = parse_site_cap(self.settings.max_per_site)
+        self._places = Places(cap, self._frontier, url_settings.private_suffixes)
         self._visitor = Visitor(fetch_settings, manners.pace, manners.robots, self._keep_robots)
         self._lesson: asyncio.Task[None] | None = None
         self._wants_lesson = False
@@ -181,6 +185,22 @@ class Crawl:
         self._started = time.monotonic()
         self._seconds_before = record.seconds
 
+    def _create_policy(self, settings: Settings) -> Policy:
+        if self.record.policy != "tres":
+            return PlainPolicy(self.id, create_frontier(self.record.policy, self._rng))
+        # torch takes seconds to import, which policies that learn nothing need not wait for.
+        from tres_crawler.policies.tres import TresPolicy
+
+        return TresPolicy(
+            self.id,
+            settings,
+            keywords=(*self.record.topic.keywords, *self._relevance.found_keywords),
+            seed=self.record.random_seed % 2**32,
+            sites_of=lambda hosts: self._places.sites(hosts),
+            is_out_of_reach=self._is_out_of_reach,
+            tell=lambda change: self._database.queue([change]),
+        )
+
     # ---- load ----
 
     @classmethod
@@ -197,21 +217,23 @@ class Crawl:
         `changed` are crawl settings that take the place of those it was started with, for good.
         """
         record = await crawls.get(database, crawl)
-        settings = overlaid(CrawlSettings(**record.settings["crawl"]), "crawl", changed or {})
-        fetch_settings = FetchSettings(**record.settings["fetch"])
-        manners = manners or await Manners.of(database, fetch_settings)
-        url_settings = UrlSettings(**record.settings.get("urls", {}))
+        settings = Settings.kept(record.settings).replaced("crawl", changed or {})
+        manners = manners or await Manners.of(database, settings.fetch)
         relevance = await relevance_of(database, record)
-        self = cls(record, settings, fetch_settings, url_settings, database, manners, content or Nothing(), relevance)
+        self = cls(record, settings, database, manners, content or Nothing(), relevance)
         await self._restore()
-        begun = [crawls.settings_change(crawl, {**record.settings, "crawl": settings.model_dump()})]
+        begun = [crawls.settings_change(crawl, {**record.settings, "crawl": settings.crawl.model_dump()})]
         if self._last_link:
             await database.write(*begun)
         else:
             known = [*record.topic.relevant_examples, *record.topic.irrelevant_examples]
             first = [*record.topic.seeds, *filter(is_url, known)]
-            seeds = self._describe([Outlink(url, "") for url in first], None, 0, [SEED_PROMISE] * len(first))
-            await self._save(seeds, [*begun, crawls.event(self.id, "started", topic=record.topic.name)])
+            found = [Outlink(url, "") for url in first]
+            seeds, at = self._describe(found, None, 0, [SEED_PROMISE] * len(first))
+            features = self._policy.describe_seeds([found[row] for row in at], self._sites(seeds))
+            await self._save(
+                _featured(seeds, features), [*begun, crawls.event(self.id, "started", topic=record.topic.name)]
+            )
         return self
 
     async def _restore(self) -> None:
@@ -230,7 +252,10 @@ class Crawl:
             ),
         )
         self._last_link = await links.last_number(database, self.id)
-        self._frontier.place(await links.waiting(database, self.id))
+        if self._bootstrap_pages:
+            self._frontier.guide_through(await links.waiting(database, self.id))
+        facts = [PageFact(row.number, row.source, row.site, row.relevant) for row in saved]
+        await self._policy.restore(database, facts, self._relevance.judge.version)
         self._rng.seed(f"{self.record.random_seed}/{self._tally.pages}")
 
     # ---- run, pause, stop ----
@@ -248,17 +273,21 @@ class Crawl:
                         break
                     if self._is_time_to_learn():
                         self._lesson = steps.create_task(self._learn_topic())
+                    if self._policy.is_snapshot_due(self._tally.pages):
+                        steps.create_task(self._save_policy())
                     for offer in self.choose():
                         steps.create_task(self.step(offer))
                     await self._something_happens()
                 if self._lesson:
                     self._lesson.cancel()
+            await self._save_policy()
         except* (StoreError, ModelError) as group:
             reason, self.stop_detail = StopReason.FAILED, str(group.exceptions[0])
         if reason is StopReason.NO_SEED:
             self.stop_detail = "; ".join(self._seed_troubles)
         self._content.close()
         self._relevance.close()
+        await self._policy.close()
         if reason:
             await self._end(reason)
         if reason is StopReason.FAILED:
@@ -365,7 +394,7 @@ class Crawl:
             if version is None:
                 self._database.queue([crawls.event(self.id, "judge kept", relevant_pages=self._tally.relevant)])
             else:
-                for page, new in await self._relevance.switch(version):
+                for page, new in await self._relevance.switch(version, self._relearn):
                     self._tally.judge_again(page.judgement.relevant, new.relevant)
                 saved = await pages.outcomes(self._database, self.id)
                 self._tally.relevant_sites = {row.site for row in saved if row.relevant}
@@ -377,36 +406,55 @@ class Crawl:
         self._frontier.let_go()
         self._wake.set()
 
+    async def _relearn(self, relevant: Mapping[int, bool]) -> Sequence[Change]:
+        keywords = (*self.record.topic.keywords, *self._relevance.found_keywords)
+        return await self._policy.judged_again(relevant, keywords, self._relevance.judge.version)
+
+    async def _save_policy(self) -> None:
+        await self._database.write(*await self._policy.snapshot())
+
     # ---- one step ----
 
     def choose(self) -> Iterator[Offer]:
         """Fill the free slots; a link taken has its host, its site's cap and its place in the budget reserved."""
-        while (
-            self.state is CrawlState.RUNNING
-            and self._in_flight < self.slots
-            and self._tally.pages + self._in_flight < (self._bootstrap_pages or self.settings.max_pages)
-            and (offers := self._frontier.offer())
-        ):
-            offer = offers[0]
-            if self._visits.seize(offer.host):
-                self._frontier.take(offer)
-                self._in_flight += 1
-                yield offer
+        while self._free_slots() and (offers := self._frontier.offer()):
+            asked: set[int] = set()
+            for offer in offers:
+                if not self._free_slots():
+                    return
+                if offer.host not in asked and self._visits.seize(offer.host):
+                    self._frontier.take(offer)
+                    self._in_flight += 1
+                    yield offer
+                asked.add(offer.host)
+
+    def _free_slots(self) -> int:
+        """How many steps may be begun."""
+        if self.state is not CrawlState.RUNNING:
+            return 0
+        budget = (self._bootstrap_pages or self.settings.max_pages) - self._tally.pages
+        return max(0, min(self.slots, budget) - self._in_flight)
+
+    def _is_out_of_reach(self, host: int) -> bool:
+        """Whether a host will not be asked soon: its site is full, or it rests for long."""
+        if self._places.is_full(self._places.site(host)):
+            return True
+        return self._visitor.free_at(self._places.names[host]) > time.monotonic() + SOON_SECONDS
 
     async def step(self, offer: Offer) -> None:
         """One link's journey: fetch, parse, judge, describe, place, save. Its slot is free once that is committed."""
         link = self._uncommitted.get(offer.link) or await links.read(self._database, self.id, offer.link)
-        visit = Visit.of(link)
+        visit = Visit.of(link, offer)
         self.latest_url = link.url
         try:
             fetched = await self._visits.fetch(visit)
         except Postponed:
             self._visits.give_back(visit)
-            self._frontier.place([offer])
+            self._frontier.place([Offer.of(link)])
         except Redirected as elsewhere:
             await self._follow_later(visit, elsewhere)
         except FetchError as trouble:
-            await self._fail(visit, offer, trouble)
+            await self._fail(visit, trouble)
         else:
             await self._keep(visit, fetched)
         self._in_flight -= 1
@@ -420,6 +468,8 @@ class Crawl:
         )
         outlinks = _to_follow(document) if visit.link.depth < self.settings.max_depth else ()
         anchors = [outlink.anchor for outlink in outlinks]
+        if self._policy.reads_contexts:
+            anchors += [outlink.context for outlink in outlinks]
         if document.noindex or not document.text:
             outcome = Outcome.NOINDEX if document.noindex else Outcome.EMPTY
             looks = (await self._relevance.judge.judge(None, anchors)).anchors
@@ -440,7 +490,7 @@ class Crawl:
         page = replace(page, judgement=judged.page, reward=float(judged.page.relevant))
         await self._save_page(page, outlinks, judged.anchors, self._kept(text, document, fetched, page))
 
-    async def _fail(self, visit: Visit, offer: Offer, trouble: FetchError) -> None:
+    async def _fail(self, visit: Visit, trouble: FetchError) -> None:
         """Write trouble down as what became of the link: to be tried again, refused, or a failed page."""
         link = visit.link
         logger.info("link %d: %s", link.number, trouble)
@@ -448,7 +498,7 @@ class Crawl:
             self._visits.give_back(visit)
             counted = links.count_attempt(self.id, link, trouble.reason)
             await self._save([], [counted, *self._quarantine(visit.host, trouble)])
-            self._frontier.place([offer])
+            self._frontier.place([Offer.of(link)])
             return
         if link.source is None:
             self._seed_troubles.append(str(trouble))
@@ -484,8 +534,8 @@ class Crawl:
         self._visits.give_back(visit)
         link = visit.link
         found = [Outlink(elsewhere.target, link.anchor)] if elsewhere.target else []
-        described = self._describe(found, link.source, link.depth, [link.promise] * len(found))
-        placed = [replace(new, hops=elsewhere.hops) for new in described]
+        described, _ = self._describe(found, link.source, link.depth, [link.promise] * len(found))
+        placed = [replace(new, hops=elsewhere.hops, features=link.features) for new in described]
         await self._save(placed, [links.end_link(self.id, link.number, LinkState.REDIRECTED, elsewhere.reason)])
 
     async def _keep_robots(self, answer: RobotsAnswer) -> None:
@@ -495,16 +545,20 @@ class Crawl:
 
     def _describe(
         self, outlinks: Iterable[Outlink], source: int | None, depth: int, promises: Iterable[float]
-    ) -> list[Link]:
-        """The outlinks that were never seen before, as numbered links."""
-        placed = []
-        for outlink, promise in zip(outlinks, promises, strict=True):
+    ) -> tuple[list[Link], list[int]]:
+        """The outlinks that were never seen before, as numbered links, and which of the outlinks they are."""
+        placed, found = [], []
+        for at, (outlink, promise) in enumerate(zip(outlinks, promises, strict=True)):
             url = outlink.url if self._rules == DEFAULT_RULES else canonical(outlink.url, rules=self._rules)
             if url and self._seen.add(url):
                 self._last_link += 1
                 host = self._places.host(url)
                 placed.append(Link(self._last_link, url, host, source, depth, outlink.anchor, promise=promise))
-        return placed
+                found.append(at)
+        return placed, found
+
+    def _sites(self, placed: Sequence[Link]) -> npt.NDArray[np.int64]:
+        return self._places.sites(np.array([link.host for link in placed], np.int32))
 
     def _kept(
         self, text: PageText, document: Document, fetched: Fetched, page: PageRecord
@@ -528,6 +582,10 @@ class Crawl:
             site=self._places.site(visit.host),
             outcome=Outcome.JUDGED,
             fetched_at=time.time(),
+            value=visit.chosen.value,
+            leaf=visit.chosen.leaf,
+            explored=visit.chosen.explored,
+            learner_version=self._policy.version,
         )
         return replace(base, **known)  # type: ignore[arg-type]  # checked by the fields of PageRecord
 
@@ -545,18 +603,27 @@ class Crawl:
             SavedPage(page.number, page.url, page.outcome, page.reward > 0, page.text_key, page.simhash)
         )
         self._places.tighten(page.number / self.settings.max_pages)
-        promises = [float(look) + page.reward / 2 for look in looks]
-        placed = self._describe(outlinks, page.number, page.link.depth + 1, promises)
+        looks = np.asarray(looks, np.float32)
+        promises = (looks[: len(outlinks)] + page.reward / 2).tolist()
+        placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
+        contexts = looks[len(outlinks) :][at] if self._policy.reads_contexts else None
+        new = [outlinks[row] for row in at]
+        features, learned = self._policy.arrive(page, new, looks[at], contexts, self._sites(placed))
+        placed = _featured(placed, features)
         changes = [
             *pages.new_page(self.id, replace(page, outlinks=len(outlinks))),
             links.end_link(self.id, page.link.number, LinkState.FETCHED),
             crawls.seconds_change(self.id, self.seconds),
             *others(page.number),
+            *learned,
         ]
         if page.number % METRIC_EVERY_PAGES == 0:
             changes.append(crawls.metric_point(self.summary()))
-        logger.info("step %d %s reward=%g leaf=%d %s", page.number, page.outcome, page.reward, page.link.leaf, page.url)
+        logger.info("step %d %s reward=%g leaf=%d %s", page.number, page.outcome, page.reward, page.leaf, page.url)
         await self._save(placed, changes)
+        if self.slots == 1:
+            # One step at a time is repeatable only if the learner keeps step.
+            await self._policy.catch_up()
 
     async def _save(self, described: list[Link], changes: list[Change]) -> None:
         """Commit one whole step; the frontier learns of its links once their rows are queued."""
@@ -577,7 +644,7 @@ class Crawl:
         self._places.unsaved_sites.clear()
         self._places.unsaved_hosts.clear()
         self._uncommitted.update((link.number, link) for link in placed)
-        self._frontier.place(Offer(link.number, link.host, link.leaf, link.promise) for link in placed)
+        self._frontier.place(Offer.of(link) for link in placed)
         await committed
         for link in placed:
             del self._uncommitted[link.number]
@@ -606,6 +673,13 @@ class Crawl:
             seconds=self.seconds,
             stop_reason=self.stop_reason,
         )
+
+
+def _featured(placed: Sequence[Link], features: npt.NDArray[np.float32] | None) -> list[Link]:
+    """The links with their rows of features, under a policy that needs any."""
+    if features is None:
+        return list(placed)
+    return [replace(link, features=row) for link, row in zip(placed, features, strict=True)]
 
 
 def _to_follow(document: Document) -> tuple[Outlink, ...]:

@@ -39,12 +39,13 @@ class Link:
     """Number of the page it was found on; None for a seed."""
     depth: int
     anchor: str = ""
-    leaf: int = 0
     attempts: int = 0
     hops: int = 0
     """Redirects that led to it."""
     promise: float = 0.0
     """How relevant it looks from where it was found: its anchor's probability and half the reward of its page."""
+    features: npt.NDArray[np.float32] | None = field(default=None, compare=False)
+    """As they were when it was placed; None under a policy that needs none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,14 @@ class Offer:
     host: int
     leaf: int = 0
     promise: float = 0.0
+    features: npt.NDArray[np.float32] | None = field(default=None, compare=False)
+    value: float | None = None
+    explored: bool = False
+
+    @classmethod
+    def of(cls, link: Link) -> Offer:
+        """A link that is to wait."""
+        return cls(link.number, link.host, promise=link.promise, features=link.features)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,14 @@ FEEDBACK_WEIGHT = 5.0
 LEAST_BOOTSTRAP = 20
 BUDGET_SHARE = 4
 """At most one page in so many of the budget is spent on bootstrapping."""
+
+
+Also = Callable[[Mapping[int, bool]], Awaitable[Sequence[Change]]]
+"""Told which pages are relevant by now; what is to be saved together with that."""
+
+
+async def _nothing(relevant: Mapping[int, bool]) -> Sequence[Change]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -122,8 +130,8 @@ class Relevance:
         documents = [f"{example.page.title}\n{example.page.text}" for example in relevant]
         return expand(self._topic.keywords, documents, self._vectors, self._topic.pin, self._topic.ban)
 
-    async def switch(self, version: Version) -> list[tuple[JudgedPage, Judgement]]:
-        """Let a new version take over: it is saved together with what it holds of every stored page.
+    async def switch(self, version: Version, also: Also = _nothing) -> list[tuple[JudgedPage, Judgement]]:
+        """Let a new version take over: it is saved as one with what it holds of every stored page, and `also`.
 
         Pages that were being judged by the old one meanwhile are judged again in a further round.
         """
@@ -136,7 +144,8 @@ class Relevance:
         while True:
             judged = await self.rejudge(await judging.judged_pages(self._database, self._crawl, version.number))
             if saved or judged:
-                await self._database.write(*saved, *judging.judged_again(self._crawl, judged))
+                others = await also({page.number: new.relevant for page, new in judged})
+                await self._database.write(*saved, *judging.judged_again(self._crawl, judged), *others)
             changed += judged
             if not judged:
                 return changed

@@ -11,7 +11,7 @@ from tres_crawler.errors import MAX_REASON, Blocked, FetchError, Postponed
 from tres_crawler.fetch.visitor import Visitor
 from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.frontier.places import Places
-from tres_crawler.records import Fetched, Link
+from tres_crawler.records import Fetched, Link, Offer
 from tres_crawler.seen import Seen
 
 MAX_REDIRECTS = 5
@@ -33,13 +33,15 @@ class Visit:
     """A step under way: its link, and where redirects have led it. That host is held and its site charged."""
 
     link: Link
+    chosen: Offer
+    """Why it was chosen."""
     url: str
     host: int
     hops: int
 
     @classmethod
-    def of(cls, link: Link) -> Visit:
-        return cls(link, link.url, link.host, link.hops)
+    def of(cls, link: Link, chosen: Offer) -> Visit:
+        return cls(link, chosen, link.url, link.host, link.hops)
 
 
 class Visits:

@@ -15,6 +15,11 @@ class GuidedFrontier:
         self._followed = followed
         self._guide = guide
 
+    def guide_through(self, links: Iterable[Offer]) -> None:
+        """Show the guide links that the policy has by itself."""
+        if self._guide:
+            self._guide.place(links)
+
     def let_go(self) -> None:
         """From now on the policy offers by itself."""
         self._guide = None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
 
 from tres_crawler.config import SiteCap
 from tres_crawler.frontier.frontier import Frontier
@@ -24,7 +28,7 @@ class Places:
         self._limit = cap.start if cap else None
         self._frontier = frontier
         self._private_suffixes = private_suffixes
-        self._site_of_host: list[int] = [0]
+        self._site_of_host = array("i", [0])
         self._host_numbers: dict[str, int] = {}
         self._site_numbers: dict[str, int] = {}
         self._hosts_of_site: defaultdict[int, list[int]] = defaultdict(list)
@@ -49,6 +53,10 @@ class Places:
 
     def site(self, host: int) -> int:
         return self._site_of_host[host]
+
+    def sites(self, hosts: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """The numbers of many hosts' sites."""
+        return np.frombuffer(self._site_of_host, np.int32)[hosts].astype(np.int64)
 
     def is_full(self, site: int) -> bool:
         return site in self._full

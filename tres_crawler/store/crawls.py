@@ -150,7 +150,9 @@ async def summary(database: Database, record: CrawlRecord) -> Summary:
     waiting = await database.rows(
         select(func.count()).where(links.c.crawl == record.id, links.c.state == LinkState.WAITING)
     )
-    leaves = await database.rows(select(func.count()).where(nodes.c.crawl == record.id, nodes.c.feature.is_(None)))
+    # Every split makes one leaf more; the newest judge's tree is the one in use.
+    newest = select(func.max(nodes.c.tree)).where(nodes.c.crawl == record.id).scalar_subquery()
+    splits = await database.rows(select(func.count()).where(nodes.c.crawl == record.id, nodes.c.tree == newest))
     return Summary.of(
         crawl_id=record.id,
         topic=record.topic.name,
@@ -162,7 +164,7 @@ async def summary(database: Database, record: CrawlRecord) -> Summary:
         failed=failed,
         duplicates=duplicates,
         waiting=waiting[0][0],
-        leaves=max(1, leaves[0][0]),
+        leaves=splits[0][0] + 1,
         seconds=record.seconds,
         stop_reason=record.stop_reason,
     )

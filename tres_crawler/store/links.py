@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from sqlalchemy import bindparam, func, insert, select, update
 
 from tres_crawler.records import Link, LinkState, Offer
@@ -56,8 +59,8 @@ def new_links(
                 "source": link.source,
                 "depth": link.depth,
                 "anchor": link.anchor,
-                "features": None,
-                "leaf": link.leaf,
+                "features": None if link.features is None else link.features.tobytes(),
+                "leaf": 0,
                 "state": state,
                 "reason": reason,
                 "attempts": link.attempts,
@@ -87,18 +90,45 @@ def count_attempt(crawl: int, link: Link, reason: str) -> Change:
 
 async def read(database: Database, crawl: int, number: int) -> Link:
     row = (await database.rows(READ_LINK, {"of_crawl": crawl, "of_link": number}))[0]
-    names = ("number", "url", "host", "source", "depth", "anchor", "leaf", "attempts", "hops", "promise")
-    return Link(**{name: getattr(row, name) for name in names})
+    names = ("number", "url", "host", "source", "depth", "anchor", "attempts", "hops", "promise")
+    features = None if row.features is None else np.frombuffer(row.features, np.float32)
+    return Link(**{name: getattr(row, name) for name in names}, features=features)
 
 
 async def waiting(database: Database, crawl: int) -> list[Offer]:
     """What the frontier must know of every waiting link, oldest first."""
     found = await database.rows(
-        select(links.c.number, links.c.host, links.c.leaf, links.c.promise)
+        select(links.c.number, links.c.host, links.c.promise)
         .where(links.c.crawl == crawl, links.c.state == LinkState.WAITING)
         .order_by(links.c.number)
     )
-    return [Offer(row.number, row.host, row.leaf, row.promise) for row in found]
+    return [Offer(row.number, row.host, promise=row.promise) for row in found]
+
+
+class WaitingColumns(NamedTuple):
+    """The waiting links of a crawl without an object for each."""
+
+    numbers: npt.NDArray[np.int32]
+    hosts: npt.NDArray[np.int32]
+    features: list[bytes]
+
+
+async def waiting_columns(database: Database, crawl: int) -> WaitingColumns:
+    found = await database.rows(
+        select(links.c.number, links.c.host, links.c.features)
+        .where(links.c.crawl == crawl, links.c.state == LinkState.WAITING)
+        .order_by(links.c.number)
+    )
+    numbers, hosts, features = zip(*found, strict=True) if found else ((), (), ())
+    return WaitingColumns(np.array(numbers, np.int32), np.array(hosts, np.int32), list(features))
+
+
+async def features_of(database: Database, crawl: int, source: int) -> list[bytes]:
+    """Of the links that were found on a page."""
+    found = await database.rows(
+        select(links.c.features).where(links.c.crawl == crawl, links.c.source == source, links.c.features.is_not(None))
+    )
+    return [row.features for row in found]
 
 
 async def placed(database: Database, crawl: int) -> list[int]:

@@ -40,6 +40,12 @@ class PageRecord:
     outlinks: int = 0
     judgement: Judgement | None = None
     reward: float = 0.0
+    value: float | None = None
+    """What the learner held of its link when it was chosen."""
+    leaf: int = 0
+    explored: bool = False
+    """Chosen at random and not for its value."""
+    learner_version: int | None = None
 
 
 def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
@@ -68,7 +74,10 @@ def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
                     "relevant": page.reward > 0,
                     "judge_version": judged.version if judged else None,
                     "reward": page.reward,
-                    "leaf": page.link.leaf,
+                    "value": page.value,
+                    "leaf": page.leaf,
+                    "explored": page.explored,
+                    "learner_version": page.learner_version,
                     "fetched_at": page.fetched_at,
                 }
             ],
@@ -93,7 +102,10 @@ async def outcomes(database: Database, crawl: int) -> Sequence[AnyRow]:
     """What a resumed crawl must know of each page, in order."""
     columns = ("number", "url", "site", "outcome", "relevant", "text_key", "simhash")
     return await database.rows(
-        select(*(pages.c[name] for name in columns)).where(pages.c.crawl == crawl).order_by(pages.c.number)
+        select(*(pages.c[name] for name in columns), links.c.source)
+        .join(links, (links.c.crawl == pages.c.crawl) & (links.c.number == pages.c.link))
+        .where(pages.c.crawl == crawl)
+        .order_by(pages.c.number)
     )
 
 

@@ -121,6 +121,7 @@ pages = _clustered(
     _flag("explored"),
     Column("fetched_at", Double, nullable=False),
     Column("simhash", BigInteger),
+    Column("learner_version", Integer),
     UniqueConstraint("crawl", "url_key"),
 )
 
@@ -198,15 +199,16 @@ records = _clustered(
     Column("length", Integer, nullable=False),
 )
 
-# The Tree-Frontier: an inner node has a feature, a leaf has none.
+# The Tree-Frontier: nodes that have split. Every judge has a tree of its own, since rewards are its word.
 nodes = _clustered(
     "nodes",
     _key("crawl"),
+    _key("tree"),
     _key("number"),
-    Column("feature", SmallInteger),
-    Column("threshold", Double),
-    Column("left", Integer),
-    Column("right", Integer),
+    Column("feature", SmallInteger, nullable=False),
+    Column("threshold", Double, nullable=False),
+    Column("left", Integer, nullable=False),
+    Column("right", Integer, nullable=False),
 )
 
 experiences = _clustered(

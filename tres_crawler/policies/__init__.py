@@ -1,0 +1,1 @@
+"""How the next link is chosen, and what is learned from what came of it."""

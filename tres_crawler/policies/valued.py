@@ -1,0 +1,119 @@
+"""A Tree-Frontier whose offers are ranked by what a learner holds of them (DESIGN, "Choose" and "Eagerness")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from tres_crawler.frontier.leaves import TreeFrontier
+from tres_crawler.records import Offer, Offers
+
+Floats = npt.NDArray[np.float32]
+Hosts = npt.NDArray[np.int32]
+
+MOST_OFFERS = 64
+"""Offers made at once; there are rarely more slots to fill."""
+
+
+class ValuedFrontier:
+    """Answers to the verbs of every frontier; `offer` puts the most valuable first, and waits for better if told so."""
+
+    def __init__(
+        self,
+        tree: TreeFrontier,
+        value: Callable[[Floats, Hosts], Floats],
+        eagerness: float,
+        is_out_of_reach: Callable[[int], bool],
+        rng: np.random.Generator,
+    ) -> None:
+        self.tree = tree
+        self.exploration = 0.0
+        """Chance that an offer is that of a random leaf."""
+        self._value = value
+        self._eagerness = eagerness
+        self._is_out_of_reach = is_out_of_reach
+        self._rng = rng
+
+    def __len__(self) -> int:
+        return len(self.tree)
+
+    @property
+    def leaves(self) -> int:
+        return self.tree.leaves
+
+    @property
+    def can_offer(self) -> bool:
+        return self.tree.can_offer
+
+    def place(self, links: Iterable[Offer]) -> None:
+        placed = list(links)
+        if placed:
+            self.tree.place(
+                np.array([link.link for link in placed], np.int32),
+                np.array([link.host for link in placed], np.int32),
+                np.stack([link.features for link in placed if link.features is not None]),
+            )
+
+    def offer(self) -> list[Offer]:
+        offers = self.tree.offers()
+        if not len(offers):
+            return []
+        values = self._value(offers.features, offers.hosts)
+        worth_it = np.flatnonzero(values >= self._least(values))
+        order = worth_it[np.argsort(-values[worth_it], kind="stable")][:MOST_OFFERS]
+        explored = self._rng.random(len(order)) < self.exploration
+        order[explored] = self._rng.integers(len(offers), size=int(explored.sum()))
+        chosen = dict(zip(order.tolist(), explored.tolist(), strict=True))
+        return [self._offer(offers, row, float(values[row]), explored=random) for row, random in chosen.items()]
+
+    def take(self, offer: Offer) -> None:
+        self.tree.take(offer.link)
+
+    def drop(self, host: int) -> int:
+        return self.tree.drop(host)
+
+    def hold(self, host: int) -> None:
+        self.tree.hold(host)
+
+    def release(self, host: int) -> None:
+        self.tree.release(host)
+
+    def sample(self, best: bool) -> Floats | None:
+        """The vector of one waiting link, which stays: the most valuable of all leaves' draws, or that of any leaf."""
+        samples = self.tree.samples()
+        if not len(samples):
+            return None
+        at = (
+            int(np.argmax(self._value(samples.features, samples.hosts)))
+            if best
+            else int(self._rng.integers(len(samples)))
+        )
+        vector: Floats = samples.features[at]
+        return vector
+
+    def _least(self, values: Floats) -> float:
+        """The value below which an offer is left for a better link whose host is resting."""
+        best = float(values.max())
+        if self._eagerness < 1:
+            samples = self.tree.samples()
+            waiting = self._value(samples.features, samples.hosts)
+            for row in np.argsort(-waiting, kind="stable"):
+                if waiting[row] <= best:
+                    break
+                if not self._is_out_of_reach(int(samples.hosts[row])):
+                    best = float(waiting[row])
+                    break
+        return (1 - self._eagerness) * best if best > 0 else -np.inf
+
+    @staticmethod
+    def _offer(offers: Offers, row: int, value: float, explored: bool) -> Offer:
+        return Offer(
+            int(offers.links[row]),
+            int(offers.hosts[row]),
+            int(offers.leaves[row]),
+            features=offers.features[row],
+            value=value,
+            explored=explored,
+        )

@@ -1,0 +1,90 @@
+"""What the Tree-Frontier and the learner keep: experiences, nodes, snapshots."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import bindparam, delete, insert, select, update
+
+from tres_crawler.store.database import AnyRow, Change, Database
+from tres_crawler.store.tables import experiences as experience_table
+from tres_crawler.store.tables import nodes as node_table
+from tres_crawler.store.tables import snapshots
+
+Floats = npt.NDArray[np.float32]
+
+INSERT_EXPERIENCE = insert(experience_table)
+INSERT_NODE = insert(node_table)
+INSERT_SNAPSHOT = insert(snapshots)
+DELETE_OLDER = delete(snapshots).where(
+    snapshots.c.crawl == bindparam("of_crawl"),
+    snapshots.c.kind == bindparam("of_kind"),
+    snapshots.c.version < bindparam("below"),
+)
+SET_REWARD = (
+    update(experience_table)
+    .where(experience_table.c.crawl == bindparam("of_crawl"), experience_table.c.page == bindparam("of_page"))
+    .values(reward=bindparam("now"))
+)
+LEARNER, POLICY = "learner", "policy"
+"""A learner with its experiences, to go on; what it has learned alone, for another crawl."""
+
+
+def new_experience(crawl: int, page: int, features: Floats, reward: float) -> Change:
+    row = {"crawl": crawl, "page": page, "features": features.tobytes(), "reward": reward, "leaf": 0}
+    return Change(INSERT_EXPERIENCE, [row])
+
+
+def new_nodes(crawl: int, tree: int, split: Iterable[Mapping[str, float]]) -> Change:
+    """Splits of the tree that grew from the rewards of judge `tree`: number, feature, threshold, left, right."""
+    return Change(INSERT_NODE, [{"crawl": crawl, "tree": tree, **node} for node in split])
+
+
+def relabelled(crawl: int, rewards: Mapping[int, float]) -> Change:
+    return Change(SET_REWARD, [{"of_crawl": crawl, "of_page": page, "now": now} for page, now in rewards.items()])
+
+
+def new_snapshot(crawl: int, version: int, learner: bytes, policy: bytes) -> list[Change]:
+    """Both forms at one version; what they replace is removed."""
+    now = time.time()
+    kinds = ((LEARNER, learner), (POLICY, policy))
+    return [
+        Change(
+            INSERT_SNAPSHOT,
+            [{"crawl": crawl, "kind": kind, "version": version, "at": now, "body": body} for kind, body in kinds],
+        ),
+        Change(DELETE_OLDER, [{"of_crawl": crawl, "of_kind": kind, "below": version} for kind, _ in kinds]),
+    ]
+
+
+async def experiences(database: Database, crawl: int) -> Sequence[AnyRow]:
+    """Page and features of every experience, in order."""
+    columns = (experience_table.c.page, experience_table.c.features)
+    return await database.rows(
+        select(*columns).where(experience_table.c.crawl == crawl).order_by(experience_table.c.page)
+    )
+
+
+async def nodes(database: Database, crawl: int, tree: int) -> Sequence[AnyRow]:
+    """The splits in the order they were made: every one gave its leaves the next two numbers."""
+    columns = (node_table.c[name] for name in ("number", "feature", "threshold", "left", "right"))
+    of_tree = (node_table.c.crawl == crawl, node_table.c.tree == tree)
+    return await database.rows(select(*columns).where(*of_tree).order_by(node_table.c.left))
+
+
+async def newest(database: Database, crawl: int, kind: str) -> bytes | None:
+    found = await database.rows(
+        select(snapshots.c.body)
+        .where(snapshots.c.crawl == crawl, snapshots.c.kind == kind)
+        .order_by(snapshots.c.version.desc())
+        .limit(1)
+    )
+    return bytes(found[0].body) if found else None
+
+
+def matrix(features: Iterable[bytes], width: int) -> Floats:
+    """Rows of saved features."""
+    return np.frombuffer(b"".join(features), np.float32).reshape(-1, width)
