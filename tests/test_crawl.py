@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tests.conftest import MakeCrawl
-from tests.site import SmallSite
+from tests.site import WORDS, SmallSite
 from tres_crawler.config import FetchSettings
 from tres_crawler.crawl import Crawl, Manners
 from tres_crawler.errors import ControlError
@@ -219,8 +219,8 @@ async def test_a_copy_earns_nothing_and_its_links_are_left(
     site: SmallSite, make_crawl: MakeCrawl, database: Database
 ) -> None:
     site.page("a.test/", links=["b.test/1", "c.test/1"])
-    site.page("b.test/1", text="tennis match coach again and again")
-    site.page("c.test/1", links=["d.test/1"], text="tennis match coach again and again")
+    site.page("b.test/1", text=f"{WORDS} once more")
+    site.page("c.test/1", links=["d.test/1"], text=f"{WORDS} once more")
     site.answers["c.test/1"][0].body = site.answers["b.test/1"][0].body
     site.page("d.test/1")
     crawl = await make_crawl(site.topic("a.test/"), {"slots": 1}, policy="breadth-first")

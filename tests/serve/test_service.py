@@ -187,7 +187,7 @@ def test_tres_stop_asks_the_service_that_runs_the_crawl(tmp_path: Path) -> None:
 def test_feedback_is_kept_and_retrains_the_judge_of_a_running_crawl(tmp_path: Path) -> None:
     with (
         running_simweb(tmp_path, "--sites", "200", "--pages", "6000") as web,
-        running_service(tmp_path, web) as service,
+        running_service(tmp_path, web, RELEVANCE__MODEL="bilstm") as service,
     ):
         topic = tomllib.loads((web.topics / "food.toml").read_text())
         body = {"topic": topic, "crawl": {"max_pages": 5000, "policy": "best-first"}}
