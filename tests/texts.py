@@ -1,5 +1,9 @@
 """Short original texts for tests of judges."""
 
+from random import Random
+
+from tres_crawler.records import Example, PageText
+
 FOOD_KEYWORDS = ("recipe", "cooking", "soup", "bread", "sauce", "kitchen", "flavour", "dish")
 
 COOKING = (
@@ -19,3 +23,21 @@ GARDEN = (
 )
 
 WORD_LIST = "recipe soup bread sauce cooking kitchen dish flavour cheap recipe soup bread best sauce cooking " * 8
+
+FOOD_WORDS = "soup bread butter garlic onion pan oven dough sauce cheese salt pepper broth noodles carrot parsley".split()
+OTHER_WORDS = "engine train platform ticket committee treasurer bridge fence rail station driver signal accounts".split()
+BETWEEN = "the and of it was on a with then that for is".split()
+
+
+def made_examples(count: int, seed: int = 1, label: bool = True, share: float = 0.5) -> list[Example]:
+    """A world that is mastered in a second: pages of two groups of words; every page is a group of its own."""
+    rng = Random(seed)
+    found = []
+    for number in range(count):
+        relevant = number < share * count
+        group = FOOD_WORDS if relevant else OTHER_WORDS
+        text = " ".join(rng.choice(group if rng.random() < 0.5 else BETWEEN) for _ in range(40))
+        page = PageText(" ".join(rng.sample(group, 2)), "", text)
+        found.append(Example(page, relevant, group=f"site {number}", is_label=label))
+    rng.shuffle(found)
+    return found

@@ -35,7 +35,7 @@ class SvmModel:
     def fit(cls, examples: Sequence[Example]) -> SvmModel:
         vectoriser = _vectoriser(None)
         counted = vectoriser.fit_transform([_text(example.page) for example in examples])
-        svm = LinearSVC(class_weight="balanced")
+        svm = LinearSVC(class_weight="balanced", random_state=0)
         svm.fit(counted, [example.relevant for example in examples], [example.weight for example in examples])
         vocabulary = vectoriser.get_feature_names_out().tolist()
         return cls(
