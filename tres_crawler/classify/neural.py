@@ -169,6 +169,8 @@ class NeuralModel:
         except RuntimeError as error:
             raise ModelError(f"{name} has weights of another shape than it says: {error}. Train it again.") from error
         student = Student(tuple(value for _, value in _of(arrays, "student."))) if meta["student"] else None
+        if student and not student.fits(prior):
+            raise ModelError(f"{name} has an anchor judge of another shape than its vectors. Train it again.")
         return cls(network, inputs, student, Calibration(**meta["calibration"]), anchors)
 
 

@@ -70,7 +70,10 @@ class SvmModel:
 
     @classmethod
     def restore(cls, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> SvmModel:
-        self = cls(meta["vocabulary"], arrays["idf"], arrays["weights"], meta["offset"])
+        vocabulary, idf, weights = meta["vocabulary"], arrays["idf"], arrays["weights"]
+        if not idf.shape == weights.shape == (len(vocabulary),):
+            raise ValueError(f"{len(vocabulary)} words, {idf.shape} and {weights.shape} weights")
+        self = cls(vocabulary, idf, weights, meta["offset"])
         self.slope, self.intercept, self.threshold = meta["calibration"]
         return self
 
