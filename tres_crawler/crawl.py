@@ -7,6 +7,7 @@ import logging
 import random
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -55,7 +56,7 @@ from tres_crawler.records import (
     Summary,
     Topic,
 )
-from tres_crawler.relevance import Relevance
+from tres_crawler.relevance import Rejudged, Relevance
 from tres_crawler.seen import Fingerprints, SavedPage, Seen
 from tres_crawler.store import crawls, judging, links, pages, robots
 from tres_crawler.store.content import Content, Nothing
@@ -87,10 +88,15 @@ class Tally:
     failed: int = 0
     duplicates: int = 0
     sites: set[int] = field(default_factory=set)
-    relevant_sites: set[int] = field(default_factory=set)
+    relevant_of_site: Counter[int] = field(default_factory=Counter)
 
-    def judge_again(self, before: bool, now: bool) -> None:
+    @property
+    def relevant_sites(self) -> int:
+        return sum(count > 0 for count in self.relevant_of_site.values())
+
+    def judge_again(self, site: int, before: bool, now: bool) -> None:
         self.relevant += now - before
+        self.relevant_of_site[site] += now - before
 
     def add(self, site: int, outcome: Outcome, relevant: bool) -> None:
         self.pages += 1
@@ -99,7 +105,7 @@ class Tally:
         self.duplicates += outcome is Outcome.DUPLICATE
         if relevant:
             self.relevant += 1
-            self.relevant_sites.add(site)
+            self.relevant_of_site[site] += 1
 
 
 @dataclass(frozen=True)
@@ -361,10 +367,7 @@ class Crawl:
             if version is None:
                 self._database.queue([crawls.event(self.id, "judge kept", relevant_pages=self._tally.relevant)])
             else:
-                for page, new in await self._relevance.switch(version):
-                    self._tally.judge_again(page.judgement.relevant, new.relevant)
-                saved = await pages.outcomes(self._database, self.id)
-                self._tally.relevant_sites = {row.site for row in saved if row.relevant}
+                await self._relevance.switch(version, self._recount)
         except ModelError as trouble:
             # The crawl has a judge; that a better one could not be had is no reason to end it.
             logger.warning("crawl %d keeps its judge: %s", self.id, trouble)
@@ -372,6 +375,10 @@ class Crawl:
         self._bootstrap_pages, self._lesson = 0, None
         self._frontier.let_go()
         self._wake.set()
+
+    def _recount(self, judged: Sequence[Rejudged]) -> None:
+        for page, new in judged:
+            self._tally.judge_again(page.site_number, page.judgement.relevant, new.relevant)
 
     # ---- one step ----
 
@@ -594,7 +601,7 @@ class Crawl:
             pages=tally.pages,
             relevant_pages=tally.relevant,
             sites=len(tally.sites),
-            relevant_sites=len(tally.relevant_sites),
+            relevant_sites=tally.relevant_sites,
             failed=tally.failed,
             duplicates=tally.duplicates,
             waiting=len(self._frontier),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,11 +17,14 @@ from tres_crawler.config import RelevanceSettings
 from tres_crawler.keywords import Expansion, expand
 from tres_crawler.records import Example, Judgement, Topic
 from tres_crawler.store import crawls, judging
-from tres_crawler.store.database import Change, Database
+from tres_crawler.store.database import Database
 from tres_crawler.store.judging import JudgedPage
 from tres_crawler.vectors import Vectors, load_vectors
 
 logger = logging.getLogger(__name__)
+
+Rejudged = tuple[JudgedPage, Judgement]
+"""A page as it was judged, and what is held of it now."""
 
 PRIOR_VERSION = 1
 FEEDBACK_WEIGHT = 5.0
@@ -122,29 +125,41 @@ class Relevance:
         documents = [f"{example.page.title}\n{example.page.text}" for example in relevant]
         return expand(self._topic.keywords, documents, self._vectors, self._topic.pin, self._topic.ban)
 
-    async def switch(self, version: Version) -> list[tuple[JudgedPage, Judgement]]:
+    async def switch(self, version: Version, changed: Callable[[Sequence[Rejudged]], None]) -> None:
         """Let a new version take over: it is saved together with what it holds of every stored page.
 
-        Pages that were being judged by the old one meanwhile are judged again in a further round.
+        It judges nothing new before it is queued to be saved, so no page is ever saved with a version that is not.
+        Pages that were being judged by the old one meanwhile are judged again in further rounds. `changed` is told of
+        each round as it is queued: a cancelled switch leaves figures and database alike.
         """
-        self._take_over(version)
-        changed: list[tuple[JudgedPage, Judgement]] = []
-        saved: list[Change] = [
+        beside = Judge(version.model, version.number)
+        try:
+            judged = await self.rejudge(beside, await self._older_pages(version))
+        finally:
+            beside.close()
+        saved = [
             judging.new_version(self._crawl, version.number, version.body),
             crawls.event(self._crawl, "judge", version=version.number, **version.told),
         ]
-        while True:
-            judged = await self.rejudge(await judging.judged_pages(self._database, self._crawl, version.number))
-            if saved or judged:
-                await self._database.write(*saved, *judging.judged_again(self._crawl, judged))
-            changed += judged
-            if not judged:
-                return changed
-            saved = []
+        committed = self._database.queue([*saved, *judging.judged_again(self._crawl, judged)])
+        self._take_over(version)
+        changed(judged)
+        await committed
+        # What the old version has under way is answered, and saved, before what follows it.
+        await self.judge.judge(None)
+        await self._database.write()
+        while judged := await self.rejudge(self.judge, await self._older_pages(version)):
+            committed = self._database.queue(judging.judged_again(self._crawl, judged))
+            changed(judged)
+            await committed
 
-    async def rejudge(self, pages: Sequence[JudgedPage]) -> list[tuple[JudgedPage, Judgement]]:
-        """What the judge of now holds of pages; a person's word stands whatever it holds."""
-        judged = await self.judge.judge_all([page.text for page in pages])
+    async def _older_pages(self, version: Version) -> list[JudgedPage]:
+        return await judging.judged_pages(self._database, self._crawl, version.number)
+
+    @staticmethod
+    async def rejudge(judge: Judge, pages: Sequence[JudgedPage]) -> list[Rejudged]:
+        """What a judge holds of pages; a person's word stands whatever it holds."""
+        judged = await judge.judge_all([page.text for page in pages])
         return [
             (page, replace(new, relevant=new.relevant if page.label is None else page.label))
             for page, new in zip(pages, judged, strict=True)
