@@ -69,7 +69,7 @@ def frees_a_host_only_after_as_many_releases_as_holds(make: MakeFrontier) -> Non
 
 
 def drops_a_host_with_all_its_links(make: MakeFrontier) -> None:
-    """What is dropped is never offered again, and what waits for other hosts stays; held or free makes no difference."""
+    """What is dropped is never offered again, and what waits for other hosts stays; held or free."""
     frontier = make()
     frontier.place(Offer(number, host=number % 3) for number in range(1, 16))
     frontier.hold(1)

@@ -112,9 +112,7 @@ def test_keywords_that_no_vector_knows_are_told_and_lead_nowhere(vectors: Vector
 
 
 @pytest.mark.parametrize("documents", [(), ("",), ("?! …", "")])
-def test_without_documents_the_keywords_are_those_that_were_given(
-    vectors: Vectors, documents: tuple[str, ...]
-) -> None:
+def test_without_documents_the_keywords_are_those_that_were_given(vectors: Vectors, documents: tuple[str, ...]) -> None:
     expansion = expand(SEEDS, documents, vectors)
     assert texts_of(expansion) == set(SEEDS)
     assert expansion.found == ()

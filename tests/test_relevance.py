@@ -20,11 +20,11 @@ from tres_crawler.classify.classifier import Judge
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ModelError, NotFound
 from tres_crawler.records import StopReason, Summary, Topic
-from tres_crawler.relevance import Relevance
+from tres_crawler.relevance import Rejudged, Relevance
 from tres_crawler.simweb import prose
 from tres_crawler.store import crawls
 from tres_crawler.store.database import Database
-from tres_crawler.store.judging import JudgedPage
+from tres_crawler.store.judging import INSERT_SNAPSHOT, JudgedPage
 from tres_crawler.store.tables import events, judgements, labels, pages, snapshots
 
 KEYWORDS = ("recipe", "cooking", "baking", "bread", "soup", "kitchen", "flavour", "dish", "ingredients", "dinner")
@@ -59,7 +59,9 @@ class FoodWeb:
 
     def wide(self, food: int = 45, others: int = 55) -> None:
         """One page that links to all others, which are food and not in turn."""
-        names = [name for at in range(60) for name in (f"o{at}.test/" * (at < others), f"f{at}.test/" * (at < food)) if name]
+        names = [
+            name for at in range(60) for name in (f"o{at}.test/" * (at < others), f"f{at}.test/" * (at < food)) if name
+        ]
         self.page("a.test/", True, names)
         for name in names:
             self.page(name, name[0] == "f")
@@ -300,7 +302,12 @@ async def test_feedback_for_a_page_that_is_unknown_or_was_not_judged_is_refused(
 
 
 async def test_no_page_is_saved_with_a_version_before_that_version_is(
-    site: SmallSite, web: FoodWeb, make_crawl: MakeCrawl, database: Database, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+    site: SmallSite,
+    web: FoodWeb,
+    make_crawl: MakeCrawl,
+    database: Database,
+    jobs: list[Job],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     web.wide()
     for place in site.answers:
@@ -343,21 +350,21 @@ async def test_a_crawl_that_is_left_while_its_judge_is_made_goes_on_whole(
 ) -> None:
     web.wide()
     crawl = await make_crawl(topic("a.test/"), {"slots": 3}, relevance=QUICK, max_pages=80)
-    quick, rejudge, queue = module.train_beside, Relevance.rejudge, database.queue
+    queue = database.queue
 
     async def left_in_training(job: Job) -> bytes:
         crawl.suspend()
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def left_in_judging(judge: Judge, found: Sequence[JudgedPage]) -> list[module.Rejudged]:
+    async def left_in_judging(judge: Judge, found: Sequence[JudgedPage]) -> list[Rejudged]:
         crawl.suspend()
         await asyncio.Event().wait()
         raise AssertionError
 
     def left_in_saving(changes: Any) -> asyncio.Future[None]:
         committed = queue(changes)
-        if any(change.statement is module.judging.INSERT_SNAPSHOT for change in changes):
+        if any(change.statement is INSERT_SNAPSHOT for change in changes):
             crawl.suspend()
             asyncio.get_running_loop().call_soon(crawl._lesson.cancel)  # type: ignore[union-attr]  # it runs
         return committed
@@ -375,7 +382,6 @@ async def test_a_crawl_that_is_left_while_its_judge_is_made_goes_on_whole(
     await check_whole(database, crawl, left)
     resumed = await Crawl.load(database, crawl.id)
     assert replace(resumed.summary(), seconds=0, pages_per_second=0) == replace(left, seconds=0, pages_per_second=0)
-    assert module.train_beside is quick and Relevance.rejudge is rejudge
     summary = await resumed.run()
     assert (summary.pages, summary.stop_reason) == (80, StopReason.BUDGET)
     await check_whole(database, resumed, summary)

@@ -3,6 +3,7 @@
 from random import Random
 
 from tres_crawler.records import Example, PageText
+from tres_crawler.text import words
 
 FOOD_KEYWORDS = ("recipe", "cooking", "soup", "bread", "sauce", "kitchen", "flavour", "dish")
 
@@ -24,9 +25,9 @@ GARDEN = (
 
 WORD_LIST = "recipe soup bread sauce cooking kitchen dish flavour cheap recipe soup bread best sauce cooking " * 8
 
-FOOD_WORDS = "soup bread butter garlic onion pan oven dough sauce cheese salt pepper broth noodles carrot parsley".split()
-OTHER_WORDS = "engine train platform ticket committee treasurer bridge fence rail station driver signal accounts".split()
-BETWEEN = "the and of it was on a with then that for is".split()
+FOOD_WORDS = words("soup bread butter garlic onion pan oven dough sauce cheese salt pepper broth noodles parsley")
+OTHER_WORDS = words("engine train platform ticket committee treasurer bridge fence rail station driver signal accounts")
+BETWEEN = words("the and of it was on a with then that for is")
 
 
 def made_examples(count: int, seed: int = 1, label: bool = True, share: float = 0.5) -> list[Example]:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tres_crawler.classify.network import Batch, BiLstm, Shape
+from tres_crawler.vectors import Floats
 
 SHAPE = Shape(dimensions=8, marks=2, facts=3, hidden=6, dense=5)
 
@@ -32,9 +33,9 @@ def batch(given: list[torch.Tensor], padding: int = 0, filler: float = 0.0) -> B
     return Batch(words, torch.tensor([len(text) for text in given]), means, torch.zeros(len(given), SHAPE.facts))
 
 
-def logits(network: BiLstm, given: Batch) -> np.ndarray:  # type: ignore[type-arg]  # figures
+def logits(network: BiLstm, given: Batch) -> Floats:
     with torch.inference_mode():
-        found: np.ndarray = network(given).numpy()  # type: ignore[type-arg]
+        found: Floats = network(given).numpy()
     return found
 
 

@@ -21,7 +21,12 @@ from tres_crawler.errors import ModelError
 from tres_crawler.records import PageText
 from tres_crawler.vectors import Vectors, load_vectors
 
-PAGES = [PageText("", "", COOKING), PageText("Minutes", "", GARDEN), PageText("", "", ""), PageText("Soup", "", "Salt.")]
+PAGES = [
+    PageText("", "", COOKING),
+    PageText("Minutes", "", GARDEN),
+    PageText("", "", ""),
+    PageText("Soup", "", "Salt."),
+]
 ANCHORS = ["garlic soup", "read more", "", "the railway station"]
 NAME = "Judge 7 of crawl 3"
 
@@ -126,7 +131,7 @@ def test_damaged_bytes_are_refused_by_name(body: bytes, vectors: Vectors) -> Non
 @pytest.mark.parametrize("told", ["[]", "3", "null", "{"])
 def test_a_description_that_is_none_is_damage_too(told: str, tmp_path: Path) -> None:
     path = tmp_path / "m.npz"
-    np.savez(path, **{META: np.frombuffer(told.encode(), dtype=np.uint8)})
+    np.savez(path, **{META: np.frombuffer(told.encode(), dtype=np.uint8)})  # type: ignore[arg-type]  # as in pack
     with pytest.raises(ModelError, match=NAME):
         unpack(path.read_bytes(), NAME)
 
@@ -143,7 +148,7 @@ def test_nothing_is_ever_unpickled(vectors: Vectors, tmp_path: Path) -> None:
     array[0] = Trap()
     path = tmp_path / "m.npz"
     meta = np.frombuffer(json.dumps({"format": 1, "kind": "svm"}).encode(), dtype=np.uint8)
-    np.savez(path, **{META: meta, "idf": array})
+    np.savez(path, **{META: meta, "idf": array})  # type: ignore[arg-type]  # as in pack
     for body in (path.read_bytes(), pickle.dumps(Trap())):
         with pytest.raises(ModelError, match=f"{NAME} is damaged"):
             restore_model(body, vectors, "student", NAME)

@@ -10,7 +10,7 @@ import pytest
 from tests.texts import COOKING, FOOD_KEYWORDS, GARDEN
 from tres_crawler.classify.reading import MAX_CHARACTERS, MAX_TOKENS, Background, Reader, centred, topic_direction
 from tres_crawler.records import PageText
-from tres_crawler.vectors import FUNCTION_ROWS, Vectors, load_vectors
+from tres_crawler.vectors import FUNCTION_ROWS, Rows, Vectors, load_vectors
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def reader(vectors: Vectors) -> Reader:
     return Reader(vectors, [*FOOD_KEYWORDS, "tomato sauce"], ["garlic", "olive oil"])
 
 
-def words_of(reader: Reader, rows: np.ndarray) -> list[str]:  # type: ignore[type-arg]  # rows of any kind
+def words_of(reader: Reader, rows: Rows) -> list[str]:
     return [reader.vectors.keyed.index_to_key[row] for row in rows]
 
 

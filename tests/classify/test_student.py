@@ -49,9 +49,7 @@ def test_one_seed_makes_one_student(prior: Prior, readings: list[Reading]) -> No
     assert not np.array_equal(one.arrays[0], other.arrays[0])
 
 
-def test_what_a_student_says_of_an_anchor_does_not_depend_on_its_company(
-    prior: Prior, readings: list[Reading]
-) -> None:
+def test_what_a_student_says_of_an_anchor_does_not_depend_on_its_company(prior: Prior, readings: list[Reading]) -> None:
     student = teach(prior, readings[:200], teacher(prior, readings[:200]), seed=1)
     together = student.logits(prior, readings[:50])
     alone = [float(student.logits(prior, [reading])[0]) for reading in readings[:50]]

@@ -50,9 +50,7 @@ def test_an_example_that_weighs_more_moves_the_border() -> None:
 @pytest.mark.parametrize(
     "change", [{"weights": np.ones(3, np.float32)}, {"idf": np.ones(3, np.float32)}, {"weights": None}]
 )
-def test_a_judge_of_another_shape_is_refused_by_name(
-    model: SvmModel, vectors: Vectors, change: dict[str, Any]
-) -> None:
+def test_a_judge_of_another_shape_is_refused_by_name(model: SvmModel, vectors: Vectors, change: dict[str, Any]) -> None:
     meta, arrays = unpack(model.dump(), "Judge 2")
     changed = {key: value for key, value in {**arrays, **change}.items() if value is not None}
     with pytest.raises(ModelError, match="Judge 2 lacks a part or has one of another kind"):
