@@ -7,6 +7,7 @@ import logging
 import random
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -56,7 +57,7 @@ from tres_crawler.records import (
     Summary,
     Topic,
 )
-from tres_crawler.relevance import Relevance
+from tres_crawler.relevance import Rejudged, Relevance, Version
 from tres_crawler.seen import Fingerprints, SavedPage, Seen
 from tres_crawler.store import crawls, judging, learning, links, pages, robots
 from tres_crawler.store.content import Content, Nothing
@@ -90,10 +91,15 @@ class Tally:
     failed: int = 0
     duplicates: int = 0
     sites: set[int] = field(default_factory=set)
-    relevant_sites: set[int] = field(default_factory=set)
+    relevant_of_site: Counter[int] = field(default_factory=Counter)
 
-    def judge_again(self, before: bool, now: bool) -> None:
+    @property
+    def relevant_sites(self) -> int:
+        return sum(count > 0 for count in self.relevant_of_site.values())
+
+    def judge_again(self, site: int, before: bool, now: bool) -> None:
         self.relevant += now - before
+        self.relevant_of_site[site] += now - before
 
     def add(self, site: int, outcome: Outcome, relevant: bool) -> None:
         self.pages += 1
@@ -102,7 +108,7 @@ class Tally:
         self.duplicates += outcome is Outcome.DUPLICATE
         if relevant:
             self.relevant += 1
-            self.relevant_sites.add(site)
+            self.relevant_of_site[site] += 1
 
 
 @dataclass(frozen=True)
@@ -421,10 +427,7 @@ class Crawl:
             if version is None:
                 self._database.queue([crawls.event(self.id, "judge kept", relevant_pages=self._tally.relevant)])
             else:
-                for page, new in await self._relevance.switch(version, self._relearn):
-                    self._tally.judge_again(page.judgement.relevant, new.relevant)
-                saved = await pages.outcomes(self._database, self.id)
-                self._tally.relevant_sites = {row.site for row in saved if row.relevant}
+                await self._relevance.switch(version, self._relearn)
         except ModelError as trouble:
             # The crawl has a judge; that a better one could not be had is no reason to end it.
             logger.warning("crawl %d keeps its judge: %s", self.id, trouble)
@@ -433,9 +436,14 @@ class Crawl:
         self._frontier.let_go()
         self._wake.set()
 
-    async def _relearn(self, relevant: Mapping[int, bool]) -> Sequence[Change]:
-        keywords = (*self.record.topic.keywords, *self._relevance.found_keywords)
-        return await self._policy.judged_again(relevant, keywords, self._relevance.judge.version)
+    async def _relearn(self, version: Version, judged: Sequence[Rejudged]) -> Sequence[Change]:
+        """All that rests on rewards follows a new judge's word: what the policy has learned, and the figures."""
+        keywords = (*self.record.topic.keywords, *version.found_keywords)
+        relevant = {page.number: new.relevant for page, new in judged}
+        changes = await self._policy.judged_again(relevant, keywords, version.number)
+        for page, new in judged:
+            self._tally.judge_again(page.site_number, page.judgement.relevant, new.relevant)
+        return changes
 
     async def _save_policy(self) -> None:
         await self._database.write(*await self._policy.snapshot())
@@ -692,7 +700,7 @@ class Crawl:
             pages=tally.pages,
             relevant_pages=tally.relevant,
             sites=len(tally.sites),
-            relevant_sites=len(tally.relevant_sites),
+            relevant_sites=tally.relevant_sites,
             failed=tally.failed,
             duplicates=tally.duplicates,
             waiting=len(self._frontier),
