@@ -9,6 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import select
 
@@ -19,13 +20,14 @@ from tres_crawler.classify.apprentice import Job, train
 from tres_crawler.classify.classifier import Judge
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ModelError, NotFound
-from tres_crawler.records import StopReason, Summary, Topic
+from tres_crawler.records import Judgement, PageText, StopReason, Summary, Topic
 from tres_crawler.relevance import Rejudged, Relevance
 from tres_crawler.simweb import prose
 from tres_crawler.store import crawls
 from tres_crawler.store.database import Database
 from tres_crawler.store.judging import INSERT_SNAPSHOT, KIND, JudgedPage
 from tres_crawler.store.tables import events, judgements, labels, pages, snapshots
+from tres_crawler.vectors import Floats
 
 KEYWORDS = ("recipe", "cooking", "baking", "bread", "soup", "kitchen", "flavour", "dish", "ingredients", "dinner")
 QUICK = {"model": "svm", "bootstrap_pages": 20}
@@ -285,6 +287,26 @@ async def test_feedback_retrains_while_the_crawl_goes_on_and_a_persons_word_stan
     rows = {row.number: row for row in (await page_rows(database)).values()}
     assert [rows[number].relevant for number in (2, 3, 4)] == [False, False, False]
     assert [event["version"] for event in await told(database, "judge")] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("held", [0.9, 0.1])
+async def test_a_persons_word_stands_against_a_judge_that_holds_the_contrary(held: float) -> None:
+    class Stubborn:
+        kind, threshold = "stubborn", 0.5
+
+        def pages(self, pages: Sequence[PageText]) -> Floats:
+            return np.full(len(pages), held, dtype=np.float32)
+
+        anchors = pages
+
+    def page(label: bool | None) -> JudgedPage:
+        return JudgedPage(1, "http://a.test/", "a.test", 1, "", PageText("", "", "x"), Judgement(0.5, True, 1), label)
+
+    judge = Judge(Stubborn(), 7)  # type: ignore[arg-type]  # judges pages only
+    judged = await Relevance.rejudge(judge, [page(True), page(False), page(None)])
+    judge.close()
+    assert [new.relevant for _, new in judged] == [True, False, held > 0.5]
+    assert {(round(new.probability, 2), new.version) for _, new in judged} == {(held, 7)}, "what the judge held is told"
 
 
 async def test_feedback_for_a_page_that_is_unknown_or_was_not_judged_is_refused(

@@ -64,7 +64,7 @@ async def test_a_process_of_its_own_gives_the_same_judge_to_the_bit(kind: Kind) 
     ("job", "told"),
     [
         (replace(JOB, vectors="/nowhere.bin"), r"The word vectors /nowhere\.bin cannot be read.*relevance\.vectors\.$"),
-        (replace(JOB, keywords=[3]), "TypeError: "),  # type: ignore[list-item]  # as a bug would have it
+        (replace(JOB, keywords=[3]), "AttributeError: "),  # type: ignore[list-item]  # as a bug would have it
     ],
 )
 async def test_a_training_that_fails_is_a_model_error_with_its_reason(job: Job, told: str) -> None:

@@ -79,7 +79,7 @@ async def test_of_an_endless_text_the_beginning_is_kept(filled: Database) -> Non
 
 
 async def test_the_newest_label_of_a_page_counts(filled: Database) -> None:
-    for relevant in (True, False, True):
+    for relevant in (False, False, True):
         await filled.write(judging.new_label(2, 1, relevant))
     await filled.write(judging.new_label(2, 2, False), judging.new_label(1, 4, False))
     found = await judged(filled)

@@ -324,7 +324,9 @@ def _rescale(model: NeuralModel | SvmModel, slope: float, intercept: float) -> N
     else:
         known = model.calibration
         model.calibration = replace(
-            known, temperature=known.temperature / slope, offset=known.offset + intercept / slope
+            known,
+            temperature=known.temperature / slope,
+            offset=known.offset + intercept * known.temperature / slope,
         )
 
 
