@@ -505,7 +505,7 @@ class Crawl:
             return
         if link.source is None:
             self._seed_troubles.append(str(trouble))
-        given_up = self._given_up(visit.host, trouble)
+        given_up = [*self._quarantine(visit.host, trouble), *self._given_up(visit.host, trouble)]
         if isinstance(trouble, Disallowed | Blocked):
             self._visits.give_back(visit)
             ended = links.end_link(self.id, link.number, LinkState.REFUSED, trouble.reason)
