@@ -43,7 +43,7 @@ class Sizes:
 
 
 QUICK = Sizes(
-    relevant=80, webs=1, sites=300, pages=6000, tested=400, labels=(10, 100), anchors=2000, timed=128, seconds=2.0
+    relevant=50, webs=1, sites=300, pages=6000, tested=300, labels=(10, 100), anchors=2000, timed=128, seconds=2.0
 )
 
 
