@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import mean
 
 from tres_crawler.classify.training import folds
@@ -19,28 +18,38 @@ PAPER = {"sports": (62, 32, 19.55, 0.86), "food": (10, 205, 15.46, 1.04), "hardw
 
 
 def keywords(options: Options, folder: Folder, say: Say) -> Findings:
+    """Found in the relevant pages of four folds, counted in all pages of the fifth; means over the five turns."""
     rows: list[dict[str, object]] = []
     checks: list[Check] = []
     for topic in options.topics:
         examples = folder.examples(topic, options.sizes.relevant)
-        learned, tested = folds(examples, 0)[0]
         seeds = given_keywords(topic)
-        found = expand(seeds, [_text(examples[at]) for at in learned if examples[at].relevant], load_vectors()).found
-        say(f"{topic}: {len(found)} keywords found")
-        held = [examples[at] for at in tested]
-        relevant, irrelevant = (_mean_count(found, held, label) for label in (True, False))
+        numbers: list[int] = []
+        counts: dict[bool, list[int]] = {True: [], False: []}
+        lengths: dict[bool, list[int]] = {True: [], False: []}
+        for learned, tested in folds(examples, 0):
+            documents = [_text(examples[at]) for at in learned if examples[at].relevant]
+            found = expand(seeds, documents, load_vectors()).found
+            numbers.append(len(found))
+            finder = PhraseFinder(found)
+            for at in tested:
+                text = words(_text(examples[at]))
+                counts[examples[at].relevant].append(sum(finder.count(text).values()))
+                lengths[examples[at].relevant].append(len(text))
+        relevant, irrelevant = mean(counts[True]), mean(counts[False])
+        say(f"{topic}: {mean(numbers):.0f} keywords found")
         paper = PAPER.get(topic, (None, None, None, None))
         rows.append(
             {
                 "part": "keywords",
                 "topic": topic,
                 "initial": len(seeds),
-                "found": len(found),
+                "found": round(mean(numbers)),
                 "in_relevant": round(relevant, 2),
                 "in_irrelevant": round(irrelevant, 2),
                 "ratio": round(relevant / irrelevant, 1) if irrelevant else None,
-                "words_in_relevant": round(_mean_words(held, True)),
-                "words_in_irrelevant": round(_mean_words(held, False)),
+                "words_in_relevant": round(mean(lengths[True])),
+                "words_in_irrelevant": round(mean(lengths[False])),
                 "paper_initial": paper[0],
                 "paper_found": paper[1],
                 "paper_in_relevant": paper[2],
@@ -53,17 +62,6 @@ def keywords(options: Options, folder: Folder, say: Say) -> Findings:
             )
         )
     return Findings(rows, checks)
-
-
-def _mean_count(found: Sequence[str], examples: Sequence[Example], relevant: bool) -> float:
-    finder = PhraseFinder(found)
-    return mean(
-        sum(finder.count(words(_text(example))).values()) for example in examples if example.relevant is relevant
-    )
-
-
-def _mean_words(examples: Sequence[Example], relevant: bool) -> float:
-    return mean(len(words(_text(example))) for example in examples if example.relevant is relevant)
 
 
 def _text(example: Example) -> str:
