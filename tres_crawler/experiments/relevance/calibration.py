@@ -14,12 +14,12 @@ from tres_crawler.classify.training import calibration_error, fit, folds
 from tres_crawler.config import RelevanceSettings
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.relevance.data import Folder
-from tres_crawler.experiments.relevance.options import Findings, Options, given_keywords
+from tres_crawler.experiments.relevance.options import Findings, Options, given_keywords, vectors
 from tres_crawler.experiments.relevance.world import Truths, Worlds, truths
 from tres_crawler.experiments.report import Check, Say
 from tres_crawler.records import PageText
 from tres_crawler.simweb.describe import make_folder
-from tres_crawler.vectors import Floats, load_vectors
+from tres_crawler.vectors import Floats
 
 BINS = 10
 
@@ -73,7 +73,7 @@ def _on_text(topic: str, folder: Folder, relevant: int) -> Said:
     examples, kind = folder.examples(topic, relevant), RelevanceSettings().model
     assert kind in ("bilstm", "kwbilstm")
     learned, tested = folds(examples, 0)[0]
-    model = fit(kind, [examples[at] for at in learned], Prior(load_vectors(), given_keywords(topic))).model
+    model = fit(kind, [examples[at] for at in learned], Prior(vectors(), given_keywords(topic))).model
     assert isinstance(model, NeuralModel)
     return _said(
         model, [examples[at].page for at in tested], np.array([examples[at].relevant for at in tested], dtype=bool)

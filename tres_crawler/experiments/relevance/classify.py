@@ -14,11 +14,11 @@ from sklearn.preprocessing import StandardScaler
 from tres_crawler.classify.prior import Prior
 from tres_crawler.classify.training import Figures, Kind, best_threshold, fit, folds, measure, split
 from tres_crawler.experiments.relevance.data import Folder
-from tres_crawler.experiments.relevance.options import KINDS, Findings, Options, given_keywords, middle, spread
+from tres_crawler.experiments.relevance.options import KINDS, Findings, Options, given_keywords, middle, spread, vectors
 from tres_crawler.experiments.report import Check, Say
 from tres_crawler.records import Example
 from tres_crawler.text import words
-from tres_crawler.vectors import Floats, load_vectors
+from tres_crawler.vectors import Floats
 
 LINEAR_STRENGTH = 0.01
 """C of the linear model, the best of 0.01, 0.1 and 1 on Arts, Health and Science: it is to be a strong one."""
@@ -38,7 +38,7 @@ def classify(options: Options, folder: Folder, say: Say) -> Findings:
     checks: list[Check] = []
     for topic in options.topics:
         examples = folder.examples(topic, options.sizes.relevant)
-        prior = Prior(load_vectors(), given_keywords(topic))
+        prior = Prior(vectors(), given_keywords(topic))
         found: dict[str, list[Figures]] = {name: [] for name in MODELS}
         for number, (learned, tested) in enumerate(folds(examples, 0), 1):
             for name, tried in MODELS.items():
@@ -85,9 +85,9 @@ def linear(learned: Sequence[Example], tested: Sequence[Example], prior: Prior) 
 
 def _means(examples: Sequence[Example], prior: Prior) -> Floats:
     """Of title and text together, as the networks read both."""
-    vectors = prior.reader.vectors
+    known = prior.reader.vectors
     texts = (words(f"{example.page.title}\n{example.page.text}") for example in examples)
-    return np.stack([vectors.mean(vectors.rows(text)) for text in texts])
+    return np.stack([known.mean(known.rows(text)) for text in texts])
 
 
 def _labels(examples: Sequence[Example]) -> npt.NDArray[np.bool_]:

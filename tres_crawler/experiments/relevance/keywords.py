@@ -6,12 +6,11 @@ from statistics import mean
 
 from tres_crawler.classify.training import folds
 from tres_crawler.experiments.relevance.data import Folder
-from tres_crawler.experiments.relevance.options import Findings, Options, given_keywords
+from tres_crawler.experiments.relevance.options import Findings, Options, given_keywords, vectors
 from tres_crawler.experiments.report import Check, Say
 from tres_crawler.keywords import expand
 from tres_crawler.records import Example
 from tres_crawler.text import PhraseFinder, words
-from tres_crawler.vectors import load_vectors
 
 PAPER = {"sports": (62, 32, 19.55, 0.86), "food": (10, 205, 15.46, 1.04), "hardware": (11, 129, 17.66, 1.44)}
 """Initial and found keywords, their mean count in relevant and in irrelevant pages."""
@@ -29,7 +28,7 @@ def keywords(options: Options, folder: Folder, say: Say) -> Findings:
         lengths: dict[bool, list[int]] = {True: [], False: []}
         for learned, tested in folds(examples, 0):
             documents = [_text(examples[at]) for at in learned if examples[at].relevant]
-            found = expand(seeds, documents, load_vectors()).found
+            found = expand(seeds, documents, vectors()).found
             numbers.append(len(found))
             finder = PhraseFinder(found)
             for at in tested:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import mean, stdev
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from tres_crawler.experiments.report import Check
 from tres_crawler.simweb.params import FAMILIES
 from tres_crawler.simweb.topics import KEYWORDS
 from tres_crawler.topic import find_topic, shipped_topics
+from tres_crawler.vectors import Vectors, load_vectors
 
 TOPICS: tuple[str, ...] = FAMILIES["report"]["topics"]
 DATA_PARTS = ("classify", "keywords")
@@ -83,6 +85,12 @@ class Findings(NamedTuple):
 
     rows: Sequence[Mapping[str, object]]
     checks: Sequence[Check]
+
+
+@cache
+def vectors() -> Vectors:
+    """The shipped word vectors, once for all parts: what is known of the background is kept with them."""
+    return load_vectors()
 
 
 def given_keywords(topic: str) -> tuple[str, ...]:

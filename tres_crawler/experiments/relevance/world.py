@@ -20,7 +20,7 @@ from tres_crawler.classify.prior import Prior
 from tres_crawler.classify.training import Kind, fit
 from tres_crawler.config import CrawlSettings, FetchSettings, RelevanceSettings, Settings
 from tres_crawler.crawl import Crawl
-from tres_crawler.experiments.relevance.options import Sizes
+from tres_crawler.experiments.relevance.options import Sizes, vectors
 from tres_crawler.keywords import expand
 from tres_crawler.parse import parse
 from tres_crawler.records import Example, Fetched, PageText, Topic
@@ -37,7 +37,6 @@ from tres_crawler.store import judging
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 from tres_crawler.urls import site_of
-from tres_crawler.vectors import load_vectors
 
 LEAST_RELEVANT = 5
 SAME_SITE_PAGES = 3
@@ -135,7 +134,7 @@ class World:
     # ---- judges ----
 
     def prior(self, topic: str) -> Prior:
-        return Prior(load_vectors(), KEYWORDS[topic].split())
+        return Prior(vectors(), KEYWORDS[topic].split())
 
     def labelled(self, topic: str, count: int, kind: Kind) -> NeuralModel:
         """Trained on so many random pages, of which at least five are relevant."""
@@ -143,8 +142,8 @@ class World:
         if key not in self._labelled:
             examples = [Example(seen.page, seen.topic == topic, group=seen.site) for seen in self._some(topic, count)]
             documents = [f"{example.page.title}\n{example.page.text}" for example in examples if example.relevant]
-            keywords, vectors = KEYWORDS[topic].split(), load_vectors()
-            prior = Prior(vectors, keywords, expand(keywords, documents, vectors).found)
+            keywords = KEYWORDS[topic].split()
+            prior = Prior(vectors(), keywords, expand(keywords, documents, vectors()).found)
             model = fit(kind, examples, prior).model
             assert isinstance(model, NeuralModel)
             self._labelled[key] = model
@@ -181,7 +180,7 @@ class World:
                 saved = await judging.newest_version(database, number)
         if saved is None:
             return None
-        model = restore_model(saved[1], load_vectors(), "student", f"The judge of {topic}")
+        model = restore_model(saved[1], vectors(), "student", f"The judge of {topic}")
         assert isinstance(model, NeuralModel)
         return model
 
