@@ -65,6 +65,13 @@ class Vectors:
         shares = 1.0 / (ranks * (math.log(count + 1) + 0.577))
         self.weights: Floats = (COMMON_SHARE / (COMMON_SHARE + shares)).astype(np.float32)
 
+    def __eq__(self, other: object) -> bool:
+        """Two of one file are the same, so that what was worked out for one serves the other."""
+        return isinstance(other, Vectors) and other.identity == self.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
     @property
     def dimensions(self) -> int:
         return int(self.matrix.shape[1])

@@ -59,7 +59,7 @@ class Inputs:
         padded = np.zeros((len(readings), max(1, *lengths), shape.dimensions + shape.marks), dtype=np.float32)
         for at, reading in enumerate(readings):
             padded[at, : len(reading.rows)] = self._words(reading)
-        means = centred(np.stack([reading.mean for reading in readings]), self.prior.background.centre)
+        means = centred(np.stack([reading.whole for reading in readings]), self.prior.background.centre)
         return Batch(
             torch.from_numpy(padded),
             torch.tensor(lengths),

@@ -23,6 +23,8 @@ class Reading:
 
     rows: Rows
     """Known words of title, description and text in order, function words left out."""
+    whole: Floats
+    """Mean vector of those rows: on a page of few words the title says most."""
     mean: Floats
     """Mean vector of the text."""
     title: Floats
@@ -62,8 +64,10 @@ class Reader:
         rows, title_rows = self.vectors.rows(text), self.vectors.rows(title)
         found = self._finder.count(title + description + text)
         content = np.concatenate([title_rows, self.vectors.rows(description), rows])
+        content = content[content >= FUNCTION_ROWS][:MAX_TOKENS]
         return Reading(
-            rows=content[content >= FUNCTION_ROWS][:MAX_TOKENS],
+            rows=content,
+            whole=self.vectors.mean(content),
             mean=self.vectors.mean(rows),
             title=self.vectors.mean(title_rows),
             kinds=len(found),
@@ -81,7 +85,7 @@ class Reader:
         found = self._finder.count(tokens)
         mean = self.vectors.mean(content)
         return Reading(
-            content[:MAX_TOKENS], mean, mean, len(found), sum(found.values()), len(tokens), len(content), 0.0
+            content[:MAX_TOKENS], mean, mean, mean, len(found), sum(found.values()), len(tokens), len(content), 0.0
         )
 
 

@@ -35,6 +35,8 @@ MOST_EPOCHS = 10
 PATIENCE = 2
 BATCH = 32
 LEARNING_RATE = 2e-3
+LINEAR_STRENGTH = 1.0
+"""C of the line that a network starts as: weaker lines carry over better from one book or site to the next."""
 SHORT_WEIGHT = 0.25
 """Weight of a title or a few words out of a page beside the page itself: they teach the network to judge anchors."""
 SHORT_WORDS = (2, 7)
@@ -221,7 +223,10 @@ def _balanced(relevant: npt.NDArray[np.bool_], weights: Floats) -> Floats:
 def _train(
     inputs: Inputs, lesson: Lesson, held: Lesson | None, seed: int, progress: Progress, epochs: int | None
 ) -> tuple[BiLstm, int]:
-    """The network after its best epoch on what was held out, and which that was; or after just `epochs`."""
+    """The network after its best epoch on what was held out, and which that was; or after just `epochs`.
+
+    Epoch 0 is the linear model: where the LSTM adds nothing, nothing is added.
+    """
     torch.set_num_threads(1)
     rng = np.random.default_rng(seed)
     with torch.random.fork_rng(devices=[]):
@@ -230,7 +235,10 @@ def _train(
         _start_linear(network, inputs, lesson)
         optimiser = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=1e-2)
         best_loss, best_epoch, best = float("inf"), 0, copy.deepcopy(network.state_dict())
-        for epoch in range(1, (epochs or MOST_EPOCHS) + 1):
+        if held is not None:
+            best_loss = _held_loss(network, inputs, held)
+        most = MOST_EPOCHS if epochs is None else epochs
+        for epoch in range(1, most + 1):
             network.train()
             for part in _batches(lesson, rng):
                 loss = _loss(network, inputs, lesson, part, rng)
@@ -239,13 +247,9 @@ def _train(
                 torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
                 optimiser.step()
             if held is None:
-                progress(f"epoch {epoch} of {epochs or MOST_EPOCHS}")
+                progress(f"epoch {epoch} of {most}")
                 continue
-            network.eval()
-            with torch.inference_mode():
-                parts = np.array_split(np.arange(len(held.readings)), max(1, len(held.readings) // 128))
-                losses = [float(_loss(network, inputs, held, part)) * len(part) for part in parts]
-            now = sum(losses) / len(held.readings)
+            now = _held_loss(network, inputs, held)
             progress(f"epoch {epoch}: loss {now:.3f} on what is held out")
             if now < best_loss:
                 best_loss, best_epoch, best = now, epoch, copy.deepcopy(network.state_dict())
@@ -253,14 +257,22 @@ def _train(
                 break
         if held is not None:
             network.load_state_dict(best)
-    return network.eval(), best_epoch or (epochs or MOST_EPOCHS)
+    return network.eval(), most if held is None else best_epoch
+
+
+def _held_loss(network: BiLstm, inputs: Inputs, held: Lesson) -> float:
+    network.eval()
+    with torch.inference_mode():
+        parts = np.array_split(np.arange(len(held.readings)), max(1, len(held.readings) // 128))
+        losses = [float(_loss(network, inputs, held, part)) * len(part) for part in parts]
+    return sum(losses) / len(held.readings)
 
 
 def _start_linear(network: BiLstm, inputs: Inputs, lesson: Lesson) -> None:
     """Begin as the linear model on mean vectors and facts: what the LSTM sees can then only be added to it."""
     batch = inputs.batch([_cropped(reading, 0) for reading in lesson.readings], lesson.is_short)
     known = torch.cat([batch.mean, batch.facts], dim=1).numpy()
-    line = LogisticRegression(C=10.0, max_iter=300).fit(known, lesson.relevant > 0, lesson.weights)
+    line = LogisticRegression(C=LINEAR_STRENGTH, max_iter=300).fit(known, lesson.relevant > 0, lesson.weights)
     with torch.no_grad():
         network.out.weight.zero_()
         network.out.weight[0, -known.shape[1] :] = torch.from_numpy(line.coef_[0].astype(np.float32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -52,6 +53,33 @@ def frontier(quick: QuickOption = False, as_json: JsonOption = False) -> None:
     """Cost of a choice and of an update, and memory of a link, by waiting links and leaves."""
     rounds = waiting.QUICK_ROUNDS if quick else waiting.ROUNDS
     show(waiting.costs(waiting.SIZES, waiting.LEAVES, rounds, sayer()), as_json)
+
+
+@app.command("relevance")
+def relevance(
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of labelled text, for the parts classify and keywords.")
+    ] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(help="A topic to look at; may be repeated.  [default: sports, food, hardware]")
+    ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="classify, keywords, bootstrap, anchors, speed or calibration; may be repeated.  [default: all]"
+        ),
+    ] = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write reliability diagrams there.")] = None,
+) -> None:
+    """How well pages and anchors are judged, how fast, and how far the probabilities can be trusted."""
+    # torch and scikit-learn take seconds to import, which the other benchmarks need not wait for.
+    from tres_crawler.experiments.relevance import relevance as measured
+    from tres_crawler.experiments.relevance.options import Options
+
+    options = Options.of(topic or (), part or (), data, plots, quick)
+    show(run(measured(options, sayer())), as_json)
 
 
 def sayer() -> Say:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Any
 
 from rich.table import Table
@@ -34,7 +35,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Report:
-    """All that a benchmark has to say; every row has the same columns."""
+    """All that a benchmark has to say; every row has the same columns, or every row of one `part`."""
 
     bench: str
     settings: Mapping[str, Any]
@@ -46,7 +47,9 @@ class Report:
 
     def tables(self) -> Iterable[Table]:
         """The rows, then the checks, for a person to read."""
-        yield _table(f"bench {self.bench}", self.rows)
+        for part, rows in groupby(self.rows, lambda row: row.get("part")):
+            title = f"bench {self.bench}: {part}" if part else f"bench {self.bench}"
+            yield _table(title, [{name: row[name] for name in row if name != "part"} for row in rows])
         yield _table("checks", [{**asdict(check), "holds": "yes" if check.holds else "NO"} for check in self.checks])
 
 

@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 
 from sqlalchemy import bindparam, func, insert, select, update
 
@@ -31,6 +32,7 @@ SET_JUDGEMENT = (
     )
 )
 KIND = "judge"
+_LABELS = count()
 KEPT_CHARACTERS = 4000
 """Of a text: what a judge looks at."""
 
@@ -71,7 +73,9 @@ def new_examples(crawl: int, given: Sequence[Example]) -> Change:
 
 
 def new_label(crawl: int, page: int, relevant: bool) -> Change:
-    return Change(INSERT_LABEL, [{"crawl": crawl, "page": page, "at": time.time(), "relevant": relevant}])
+    # Given twice within a tick of the clock, the second must still be the newer one.
+    at = time.time() + next(_LABELS) % 1000 * 1e-6
+    return Change(INSERT_LABEL, [{"crawl": crawl, "page": page, "at": at, "relevant": relevant}])
 
 
 def new_version(crawl: int, version: int, body: bytes) -> Change:
