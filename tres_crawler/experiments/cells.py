@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from tres_crawler.config import ENV_PREFIX
+from tres_crawler.config import ENV_PREFIX, Settings
 from tres_crawler.errors import ConfigError, TresError
 from tres_crawler.experiments import afterwards
 from tres_crawler.experiments.fetch import running_web
@@ -28,6 +28,8 @@ CAP = "50"
 """Most pages of a site unless a cell says otherwise."""
 CURVE_EVERY = 100
 LOOK_SECONDS = 0.2
+KEYED = ("fetch", "crawl", "relevance", "choose", "frontier", "features", "learn")
+"""Sections of the settings that a crawl's outcome depends on."""
 
 Figures = Mapping[str, Any]
 
@@ -48,7 +50,18 @@ class Cell:
 
     @property
     def name(self) -> str:
-        digest = blake2b(json.dumps(asdict(self)).encode(), digest_size=4).hexdigest()
+        """Of what it is kept as; it has all settings in it, so that a cell is another one when a default changes."""
+        sections: dict[str, dict[str, str]] = {}
+        for key, value in {"crawl.max_per_site": CAP, **dict(self.settings)}.items():
+            section, _, field = key.partition(".")
+            sections.setdefault(section, {})[field] = value
+        effective = {
+            name: type(info.default)(**sections.get(name, {})).model_dump()
+            for name, info in Settings.model_fields.items()
+            if name in KEYED
+        }
+        content = json.dumps({**asdict(self), "settings": effective}, sort_keys=True)
+        digest = blake2b(content.encode(), digest_size=4).hexdigest()
         return f"{FAMILY}{self.web}-{self.topic}-{self.policy}-{self.pages}-{self.seed}-{digest}"
 
     def __str__(self) -> str:

@@ -63,7 +63,9 @@ class TresPolicy:
         self._learner = Ddqn(learn, self._describer.name, self._describer.dim, prior=prior, seed=seed)
         self._trainer = Trainer(self._learner, self._diverged)
         tree = TreeFrontier(Tree(self._describer.dim, self._growth), rng)
-        self.frontier = ValuedFrontier(tree, self._value, settings.choose.eagerness, is_out_of_reach, rng)
+        self.frontier = ValuedFrontier(
+            tree, self._value, settings.choose.eagerness, is_out_of_reach, rng, settings.choose.candidates
+        )
 
     @property
     def reads_contexts(self) -> bool:
@@ -95,13 +97,15 @@ class TresPolicy:
         if snapshot:
             self._learner.load(snapshot)
             self._trainer.weights = self._learner.weights()
+        learned = self._learner.last_page
         for row in saved:
-            if row.page > self._learner.last_page:
+            if row.page > learned:
                 outlinks = learning.matrix(
                     await links.features_of(database, self._crawl, row.page), self._describer.dim
                 )
                 vector = np.frombuffer(row.features, np.float32)
-                self._learner.remember(Transition(row.page, vector, rewards[row.page], outlinks))
+                # By the trainer, which owes them their gradient steps: a kill must not cost lessons.
+                self._trainer.remember(Transition(row.page, vector, rewards[row.page], outlinks))
         self._plan()
 
     def describe_seeds(self, seeds: Sequence[Outlink], sites: Numbers) -> Floats:
