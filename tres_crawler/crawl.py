@@ -58,7 +58,7 @@ from tres_crawler.records import (
 )
 from tres_crawler.relevance import Relevance
 from tres_crawler.seen import Fingerprints, SavedPage, Seen
-from tres_crawler.store import crawls, judging, links, pages, robots
+from tres_crawler.store import crawls, judging, learning, links, pages, robots
 from tres_crawler.store.content import Content, Nothing
 from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.database import Change, Database
@@ -118,13 +118,40 @@ class Manners:
         return cls(Pace(settings.delay_seconds, time.monotonic), Robots(time.time, known))
 
 
-async def create(database: Database, topic: Topic, settings: Settings, examples: Sequence[Example] = ()) -> int:
-    """Write down a new crawl; `Crawl.load` then starts it like one that is resumed."""
+async def create(
+    database: Database,
+    topic: Topic,
+    settings: Settings,
+    examples: Sequence[Example] = (),
+    policy_from: int | None = None,
+) -> int:
+    """Write down a new crawl; `Crawl.load` then starts it like one that is resumed.
+
+    With `policy_from` it begins with what that crawl has learned about links.
+    """
+    learned = await _learned(database, policy_from, settings) if policy_from else None
     kept = {name: getattr(settings, name).model_dump() for name in STORED_SECTIONS}
     seed = settings.crawl.seed if settings.crawl.seed is not None else secrets.randbits(32)
     number = await crawls.create(database, topic, kept, settings.crawl.policy, seed)
-    await database.write(judging.new_examples(number, examples))
+    begun = [learning.copied_policy(number, learned)] if learned else []
+    await database.write(judging.new_examples(number, examples), *begun)
     return number
+
+
+async def _learned(database: Database, crawl: int, settings: Settings) -> bytes:
+    """What a crawl has learned, if one with these settings can begin with it."""
+    if settings.crawl.policy != "tres":
+        raise ControlError(
+            f"The policy {settings.crawl.policy} learns nothing, so it cannot begin with what was learned."
+        )
+    record = await crawls.get(database, crawl)
+    learned = await learning.newest(database, crawl, learning.POLICY)
+    if learned is None:
+        raise ControlError(f"Crawl {crawl} ({record.policy}) has learned nothing yet that another could begin with.")
+    from tres_crawler.policies.tres import check_policy  # imports torch
+
+    check_policy(learned, settings)
+    return learned
 
 
 async def relevance_of(database: Database, record: CrawlRecord) -> Relevance:

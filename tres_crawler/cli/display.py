@@ -20,6 +20,7 @@ from tres_crawler.records import STOP_ADVICE, StopReason, Summary
 
 REFRESH_SECONDS = 0.25
 LINE_EVERY_SECONDS = 2.0
+LEARNING = "training the judge on the first pages …"
 
 
 @asynccontextmanager
@@ -66,6 +67,10 @@ def print_json(now: Summary) -> None:
     print(json.dumps(asdict(now)))
 
 
+def _doing(crawl: Crawl) -> str:
+    return LEARNING if crawl.is_learning_topic else crawl.latest_url
+
+
 async def _live(crawl: Crawl, console: Console) -> None:
     bar = Progress(
         TextColumn("{task.description}", markup=False),
@@ -79,7 +84,7 @@ async def _live(crawl: Crawl, console: Console) -> None:
     def view() -> RenderableType:
         now = crawl.summary()
         bar.update(progress, completed=now.pages)
-        latest = Text(crawl.latest_url, style="cyan", no_wrap=True, overflow="ellipsis")
+        latest = Text(_doing(crawl), style="cyan", no_wrap=True, overflow="ellipsis")
         return Panel(Group(bar, figures(now), latest), title=f"tres crawl {crawl.id}", width=min(console.width, 90))
 
     with Live(view(), console=console, auto_refresh=False, transient=True) as live:
@@ -94,7 +99,8 @@ async def _lines(crawl: Crawl, console: Console) -> None:
         now = crawl.summary()
         console.print(
             f"pages {now.pages}/{crawl.settings.max_pages}  harvest {now.harvest_rate:.1%}  "
-            f"relevant sites {now.relevant_sites}  {now.pages_per_second:.1f} pages/s  waiting {now.waiting}",
+            f"relevant sites {now.relevant_sites}  {now.pages_per_second:.1f} pages/s  waiting {now.waiting}"
+            + (f"  {LEARNING}" if crawl.is_learning_topic else ""),
             highlight=False,
             soft_wrap=True,
         )

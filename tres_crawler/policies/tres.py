@@ -29,6 +29,12 @@ KNOWN_SITE = {"pages": 1.0, "balanced": 0.5, "sites": 0.1}
 """What a relevant page of a site already known to be relevant is worth, beside the first one of a new site."""
 
 
+def check_policy(policy: bytes, settings: Settings) -> None:
+    """Refuse what another crawl has learned if a crawl with these settings cannot begin with it."""
+    describer = Describer(settings.features, ())
+    Ddqn(settings.learn, describer.name, describer.dim).load_policy(policy)
+
+
 class TresPolicy:
     """Every page that arrives is an experience of the tree and a transition of the learner, saved with its step."""
 
@@ -77,11 +83,6 @@ class TresPolicy:
 
     # ---- starting ----
 
-    def warm_start(self, policy: bytes) -> None:
-        """Begin with what another crawl has learned."""
-        self._learner.load_policy(policy)
-        self._trainer.weights = self._learner.weights()
-
     async def restore(self, database: Database, pages: Sequence[PageFact], judge_version: int) -> None:
         self._judge_version = judge_version
         saved = await learning.experiences(database, self._crawl)
@@ -89,14 +90,22 @@ class TresPolicy:
         rewards = self._count_anew(pages)
         nodes = [Node(*row) for row in await learning.nodes(database, self._crawl, judge_version)]
         known = np.array([rewards[row.page] for row in saved], np.float32)
-        tree = await asyncio.to_thread(Tree.restored, nodes, vectors, known, self._growth)
+        if nodes:
+            tree = await asyncio.to_thread(Tree.restored, nodes, vectors, known, self._growth)
+        else:
+            # A judge that took over while the crawl lay still (`tres topic rejudge`) has no tree yet.
+            tree = await asyncio.to_thread(Tree.grown, vectors, known, self._growth)
+            await database.write(learning.new_nodes(self._crawl, judge_version, map(asdict, tree.splits())))
         self.frontier.tree.rebuild(tree)
         waiting = await links.waiting_columns(database, self._crawl)
         self.frontier.tree.place(waiting.numbers, waiting.hosts, learning.matrix(waiting.features, self._describer.dim))
         snapshot = await learning.newest(database, self._crawl, learning.LEARNER)
+        policy = await learning.newest(database, self._crawl, learning.POLICY)
         if snapshot:
             self._learner.load(snapshot)
-            self._trainer.weights = self._learner.weights()
+        elif policy:
+            self._learner.load_policy(policy)
+        self._trainer.weights = self._learner.weights()
         learned = self._learner.last_page
         for row in saved:
             if row.page > learned:
@@ -159,17 +168,21 @@ class TresPolicy:
         rewards = self._count_anew(
             [page._replace(relevant=relevant.get(page.number, page.relevant)) for page in self._history]
         )
+        await self._trainer.relabel(rewards)
+        corrected = learning.relabelled(self._crawl, rewards)
+        if judge_version == self._judge_version:
+            # A few pages that the judge before was still at: its tree is young, and stays as it is.
+            return [corrected]
         # The tree has an experience for every page, in order; more may arrive while it grows beside the loop.
         known = np.array(list(rewards.values()), np.float32)
         tree = await asyncio.to_thread(Tree.grown, vectors[: len(known)], known, self._growth)
+        # From here on nothing is awaited: whatever splits next is saved after the tree it belongs to.
         later, late_rewards = self.frontier.tree.tree.experienced()
-        for vector, reward in zip(later[len(known) :], late_rewards[len(known) :], strict=True):
-            tree.learn(vector, float(reward))
+        for vector, reward in zip(later[len(known) :], late_rewards[len(known) :].tolist(), strict=True):
+            tree.learn(vector, reward)
         self.frontier.tree.rebuild(tree)
         self._judge_version = judge_version
-        splits = learning.new_nodes(self._crawl, judge_version, map(asdict, tree.splits()))
-        await self._trainer.relabel(rewards)
-        return [splits, learning.relabelled(self._crawl, rewards)]
+        return [corrected, learning.new_nodes(self._crawl, judge_version, map(asdict, tree.splits()))]
 
     # ---- saving ----
 

@@ -60,6 +60,12 @@ def new_snapshot(crawl: int, version: int, learner: bytes, policy: bytes) -> lis
     ]
 
 
+def copied_policy(crawl: int, policy: bytes) -> Change:
+    """What a new crawl begins with."""
+    row = {"crawl": crawl, "kind": POLICY, "version": 0, "at": time.time(), "body": policy}
+    return Change(INSERT_SNAPSHOT, [row])
+
+
 async def experiences(database: Database, crawl: int) -> Sequence[AnyRow]:
     """Page and features of every experience, in order."""
     columns = (experience_table.c.page, experience_table.c.features)

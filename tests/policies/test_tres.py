@@ -1,0 +1,204 @@
+"""TRES on the engine: what is learned is saved with its step, and found again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.site import SmallSite
+from tres_crawler import crawl as engine
+from tres_crawler.config import Settings
+from tres_crawler.crawl import Crawl
+from tres_crawler.errors import ControlError, ModelError
+from tres_crawler.frontier.tree import Tree
+from tres_crawler.policies.tres import TresPolicy
+from tres_crawler.records import StopReason
+from tres_crawler.store import learning, pages
+from tres_crawler.store.database import Database
+
+HOSTS, PAGES = 12, 8
+
+
+def good_and_bad_web(site: SmallSite) -> None:
+    """Hosts g0… have pages on the topic, hosts b0… have none; every page links to some of both, under equal words."""
+    everywhere = [f"{kind}{host}.test/{page}" for kind in "gb" for host in range(HOSTS) for page in range(PAGES)]
+    site.page("a.test/", links=everywhere[::5])
+    for at, place in enumerate(everywhere):
+        links = [everywhere[(at * 7 + step * 13) % len(everywhere)] for step in range(6)]
+        site.page(place, links=links, text="" if place.startswith("g") else f"nothing of interest at {place}")
+
+
+async def started(site: SmallSite, database: Database, policy_from: int | None = None, **sections: Any) -> Crawl:
+    """A crawl by the prior judge, so that the judge stays as it is; sections are settings by name."""
+    given: dict[str, dict[str, Any]] = {
+        "fetch": {"connect_to": f"127.0.0.1:{site.port}", "delay_seconds": 0.0, "slots": 4},
+        "relevance": {"model": "prior"},
+        "crawl": {"seed": 3, "max_pages": 60, "max_per_site": "none"},
+    }
+    settings = Settings()
+    for name, values in {**given, **{k: {**given.get(k, {}), **v} for k, v in sections.items()}}.items():
+        settings = settings.replaced(name, values)
+    number = await engine.create(database, site.topic("a.test/"), settings, policy_from=policy_from)
+    return await Crawl.load(database, number)
+
+
+def policy_of(crawl: Crawl) -> TresPolicy:
+    policy = crawl._policy
+    assert isinstance(policy, TresPolicy)
+    return policy
+
+
+def nodes_of(tree: Tree) -> list[tuple[float, ...]]:
+    return [(node.number, node.feature, node.threshold, node.left, node.right) for node in tree.splits()]
+
+
+async def test_it_learns_to_stay_on_good_hosts(site: SmallSite, database: Database) -> None:
+    good_and_bad_web(site)
+    await (await started(site, database, crawl={"max_pages": 90})).run()
+    asked = [path[0] for path in site.paths()[1:]]
+    assert asked[45:].count("g") > asked[:45].count("g"), "half of all pages are good: later ones should be more often"
+    assert asked[45:].count("g") / 45 > 0.6
+
+
+async def test_a_resumed_crawl_has_the_same_tree_the_same_links_and_a_learner_that_goes_on(
+    site: SmallSite, database: Database
+) -> None:
+    good_and_bad_web(site)
+    first = await started(site, database)
+    await first.run()
+    before = policy_of(first)
+    again = policy_of(await Crawl.load(database, first.id, {"max_pages": 80}))
+    old, new = before.frontier.tree, again.frontier.tree
+    assert nodes_of(new.tree) == nodes_of(old.tree)
+    assert len(nodes_of(new.tree)) > 2
+    assert len(new) == len(old)
+    assert all(np.array_equal(a, b) for a, b in zip(old.tree.experienced(), new.tree.experienced(), strict=True))
+    assert again.version == before.version > 0
+    vectors, _ = new.tree.experienced()
+    hosts = np.ones(len(vectors), np.int32)
+    assert np.allclose(again._value(vectors, hosts), before._value(vectors, hosts))
+
+
+async def test_experiences_that_came_after_the_last_snapshot_are_remembered_again(
+    site: SmallSite, database: Database
+) -> None:
+    good_and_bad_web(site)
+    crawl = await started(site, database)
+    await crawl.run()
+    async with database._engine.begin() as connection:  # type: ignore[union-attr]
+        # As after a kill before the first snapshot.
+        from tres_crawler.store.tables import snapshots
+
+        await connection.execute(snapshots.delete())
+    again = policy_of(await Crawl.load(database, crawl.id, {"max_pages": 80}))
+    assert again._learner.last_page == 60
+
+
+async def test_at_one_slot_a_seed_makes_a_crawl_repeatable(site: SmallSite, database: Database) -> None:
+    good_and_bad_web(site)
+    orders = []
+    for _ in range(2):
+        site.asked.clear()
+        await (await started(site, database, fetch={"slots": 1}, crawl={"max_pages": 40})).run()
+        orders.append(site.paths())
+    assert orders[0] == orders[1]
+
+
+async def test_a_new_judges_rewards_regrow_the_tree_and_correct_the_learner(
+    site: SmallSite, database: Database
+) -> None:
+    good_and_bad_web(site)
+    crawl = await started(site, database)
+    await crawl.run()
+    reloaded = await Crawl.load(database, crawl.id, {"max_pages": 80})
+    policy = policy_of(reloaded)
+    turned = {page.number: not page.relevant for page in policy._history}
+    changes = await policy.judged_again(turned, ("tennis",), judge_version=2)
+    vectors, rewards = policy.frontier.tree.tree.experienced()
+    assert {n: bool(r) for n, r in enumerate(rewards, 1)} == turned
+    assert nodes_of(policy.frontier.tree.tree) == nodes_of(Tree.grown(vectors, rewards, policy._growth))
+    await database.write(*changes)
+    assert len(await learning.nodes(database, crawl.id, 2)) == len(nodes_of(policy.frontier.tree.tree))
+    assert len(await learning.nodes(database, crawl.id, 1)) > 0, "the tree of the judge before is kept"
+    again = await policy.judged_again({1: True}, ("tennis",), judge_version=2)
+    await database.write(*again)
+    await reloaded._policy.close()
+
+
+@pytest.mark.parametrize(
+    ("objective", "rewards"), [("pages", [1, 1, 1]), ("balanced", [1, 0.5, 1]), ("sites", [1, 0.1, 1])]
+)
+async def test_the_objective_says_what_the_first_page_of_a_site_is_worth(
+    site: SmallSite, database: Database, objective: str, rewards: list[float]
+) -> None:
+    policy = policy_of(await started(site, database, crawl={"objective": objective}))
+    assert [policy._reward(place, True) for place in (7, 7, 8)] == rewards
+    assert policy._reward(9, False) == 0.0
+    await policy.close()
+
+
+async def test_every_page_tells_why_it_was_chosen(site: SmallSite, database: Database) -> None:
+    good_and_bad_web(site)
+    crawl = await started(site, database, learn={"epsilon": 0.5})
+    await crawl.run()
+    from sqlalchemy import select
+
+    from tres_crawler.store.tables import pages as table
+
+    rows = await database.rows(select(table.c.value, table.c.leaf, table.c.explored, table.c.learner_version))
+    assert all(row.value is not None and row.learner_version is not None for row in rows)
+    assert {row.explored for row in rows} == {True, False}
+    assert len({row.leaf for row in rows}) > 1
+    versions = [row.learner_version for row in rows]
+    assert versions[-1] > versions[0]
+
+
+async def test_a_crawl_can_begin_with_what_another_has_learned(site: SmallSite, database: Database) -> None:
+    good_and_bad_web(site)
+    teacher = await started(site, database)
+    await teacher.run()
+    pupil, fresh = [policy_of(await started(site, database, policy_from=source)) for source in (teacher.id, None)]
+    vectors, _ = policy_of(teacher).frontier.tree.tree.experienced()
+    taught = policy_of(teacher)._trainer.values(vectors)
+    # The seeds are a first lesson, so a step may lie between.
+    gaps = [float(np.abs(policy._trainer.values(vectors) - taught).max()) for policy in (pupil, fresh)]
+    assert gaps[0] < gaps[1] / 3, gaps
+    for policy in (pupil, fresh):
+        await policy.close()
+
+
+async def test_a_policy_that_does_not_fit_or_was_never_learned_is_refused(site: SmallSite, database: Database) -> None:
+    good_and_bad_web(site)
+    teacher = await started(site, database)
+    await teacher.run()
+    with pytest.raises(ModelError, match="extended"):
+        await started(site, database, policy_from=teacher.id, features={"set": "extended"})
+    plain = await started(site, database, crawl={"policy": "random", "max_pages": 5})
+    await plain.run()
+    with pytest.raises(ControlError, match="has learned nothing"):
+        await started(site, database, policy_from=plain.id)
+    with pytest.raises(ControlError, match="learns nothing"):
+        await started(site, database, policy_from=teacher.id, crawl={"policy": "random"})
+
+
+@pytest.mark.parametrize("on_topic", [True, False])
+async def test_a_judge_that_says_the_same_of_every_page_grows_no_tree_and_stops_nothing(
+    site: SmallSite, database: Database, on_topic: bool
+) -> None:
+    places = [f"h{host}.test/{page}" for host in range(5) for page in range(4)]
+    site.page("a.test/", links=places, text="" if on_topic else "nothing of interest")
+    for place in places:
+        site.page(place, links=places[:2], text="" if on_topic else f"nothing of interest at {place}")
+    summary = await (await started(site, database, crawl={"max_pages": 15})).run()
+    assert (summary.pages, summary.leaves, summary.stop_reason) == (15, 1, StopReason.BUDGET)
+    assert summary.relevant_pages == (15 if on_topic else 0)
+
+
+async def test_a_frontier_that_runs_dry_says_so(site: SmallSite, database: Database) -> None:
+    site.page("a.test/", links=["b.test/1"])
+    site.page("b.test/1")
+    summary = await (await started(site, database)).run()
+    assert (summary.pages, summary.stop_reason, summary.waiting) == (2, StopReason.FRONTIER_EMPTY, 0)
+    assert [row.relevant for row in await pages.outcomes(database, 1)] == [True, True]

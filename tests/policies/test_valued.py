@@ -1,0 +1,86 @@
+"""Offers ranked by value, and the patience to wait for a better one."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tres_crawler.frontier.leaves import TreeFrontier
+from tres_crawler.frontier.tree import Tree
+from tres_crawler.policies.valued import MOST_OFFERS, ValuedFrontier
+from tres_crawler.records import Offer
+
+Floats = npt.NDArray[np.float32]
+
+
+def frontier_of(values: dict[int, float], eagerness: float, out_of_reach: set[int] | None = None) -> ValuedFrontier:
+    """A leaf for each link; link n is on host n and is worth its only feature."""
+    rng = np.random.default_rng(1)
+    tree = Tree(1)
+    # Experiences between any two values part the line, so that every link has a leaf of its own.
+    for value in sorted(set(values.values())):
+        for reward, at in ((1.0, value), (0.0, value + 1e-3)):
+            tree.learn(np.array([at], np.float32), reward)
+    frontier = ValuedFrontier(
+        TreeFrontier(tree, rng),
+        lambda features, hosts: features[:, 0],
+        eagerness,
+        lambda host: host in (out_of_reach or set()),
+        rng,
+    )
+    frontier.place(Offer(n, n, features=np.array([value], np.float32)) for n, value in values.items())
+    return frontier
+
+
+def offered(frontier: ValuedFrontier) -> list[int]:
+    return [offer.link for offer in frontier.offer()]
+
+
+def test_the_most_valuable_link_is_offered_first_and_tells_its_value() -> None:
+    frontier = frontier_of({1: 0.2, 2: 0.9, 3: 0.5}, eagerness=1.0)
+    assert offered(frontier) == [2, 3, 1]
+    best = frontier.offer()[0]
+    assert (round(best.value or 0, 3), best.explored) == (0.9, False)
+    assert best.features is not None and best.features[0] == np.float32(0.9)
+
+
+def test_an_eager_crawl_takes_anything_and_a_patient_one_waits_for_the_best_host() -> None:
+    values = {1: 0.2, 2: 0.9, 3: 0.5}
+    for eagerness, expected in ((1.0, [3, 1]), (0.5, [3]), (0.2, []), (0.0, [])):
+        frontier = frontier_of(values, eagerness)
+        frontier.hold(2)
+        assert offered(frontier) == expected, eagerness
+
+
+def test_nobody_waits_for_a_host_that_is_out_of_reach() -> None:
+    frontier = frontier_of({1: 0.2, 2: 0.9, 3: 0.5}, eagerness=0.0, out_of_reach={2})
+    frontier.hold(2)
+    assert offered(frontier) == [3]
+
+
+def test_where_nothing_is_worth_anything_everything_may_be_taken() -> None:
+    assert sorted(offered(frontier_of({1: -0.2, 2: -0.9, 3: 0.0}, eagerness=0.0))) == [1, 2, 3]
+
+
+def test_exploration_offers_any_leaf_and_says_so() -> None:
+    frontier = frontier_of({n: n / 100 for n in range(1, 21)}, eagerness=0.5)
+    frontier.exploration = 1.0
+    drawn = [frontier.offer()[0] for _ in range(200)]
+    assert all(offer.explored for offer in drawn)
+    assert len({offer.link for offer in drawn}) > 15
+
+
+def test_a_link_is_offered_once_and_not_too_many_at_a_time() -> None:
+    frontier = frontier_of({n: n / 1000 for n in range(1, 200)}, eagerness=1.0)
+    frontier.exploration = 0.5
+    links = offered(frontier)
+    assert len(links) == len(set(links)) <= MOST_OFFERS
+
+
+def test_a_sample_is_drawn_without_being_removed_held_or_not() -> None:
+    frontier = frontier_of({1: 0.2, 2: 0.9}, eagerness=1.0)
+    frontier.hold(2)
+    best = frontier.sample(best=True)
+    assert best is not None and best[0] == np.float32(0.9)
+    assert len(frontier) == 2
+    assert frontier_of({}, 1.0).sample(best=True) is None
