@@ -84,3 +84,20 @@ def test_a_sample_is_drawn_without_being_removed_held_or_not() -> None:
     assert best is not None and best[0] == np.float32(0.9)
     assert len(frontier) == 2
     assert frontier_of({}, 1.0).sample(best=True) is None
+
+
+def test_few_leaves_offer_several_links_each_so_that_the_best_is_hardly_missed() -> None:
+    def frontier(candidates: int) -> ValuedFrontier:
+        rng = np.random.default_rng(1)
+        tree = TreeFrontier(Tree(1), rng)
+        made = ValuedFrontier(tree, lambda features, hosts: features[:, 0], 1.0, lambda host: False, rng, candidates)
+        made.place(Offer(n, n, features=np.array([n / 100], np.float32)) for n in range(1, 101))
+        return made
+
+    assert len(offered(frontier(1))) == 1
+    several = offered(frontier(50))
+    assert 20 < len(several) == len(set(several)) <= 50
+    assert several == sorted(several, reverse=True)
+    assert several[0] > 90
+    # More candidates than there are links do no harm.
+    assert len(offered(frontier(10_000))) <= MOST_OFFERS
