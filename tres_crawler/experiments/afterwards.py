@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tres_crawler.config import Settings
 from tres_crawler.features import Describer, SiteRatios
 from tres_crawler.frontier.tree import Growth, Node, Tree
+from tres_crawler.records import Outcome
 from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.model import Form, Page, Web
 from tres_crawler.store import crawls, judging, learning, links, pages
@@ -37,6 +38,20 @@ async def life(data: Path) -> dict[str, Any]:
         if record.policy != "tres":
             return told
         return {**told, "versions": versions[::50], **await _trees(database, Settings.kept(record.settings), saved)}
+
+
+async def judged(data: Path, web: Web, topic: str) -> dict[str, float | None]:
+    """How right the crawl's own judge was on the pages it had."""
+    async with Database(DataDir(data).url, read_only=True) as database:
+        saved = [row for row in await pages.outcomes(database, CRAWL) if row.outcome == Outcome.JUDGED]
+    said = np.array([bool(row.relevant) for row in saved], bool)
+    true = np.array([web.topic_of(*split(row.url)) == topic for row in saved], bool)
+    both = int((said & true).sum())
+    return {"precision": _part(both, int(said.sum())), "recall": _part(both, int(true.sum()))}
+
+
+def _part(some: int, of_all: int) -> float | None:
+    return round(some / of_all, 3) if of_all else None
 
 
 async def _trees(database: Database, settings: Settings, saved: Any) -> dict[str, Any]:

@@ -118,8 +118,9 @@ async def run_cell(cell: Cell) -> Figures:
         found = await asyncio.to_thread(_by_truth, web, log, cell.topic)
         learned = await afterwards.learned(data, web, cell.topic) if cell.policy == "tres" else None
         lives.append(await afterwards.life(data))
+        judge = await afterwards.judged(data, web, cell.topic)
     names = ("harvest_rate", "leaves", "waiting", "seconds", "pages_per_second", "stop_reason")
-    return {**found, "own": {name: own[name] for name in names}, "lives": lives, "learned": learned}
+    return {**found, "own": {name: own[name] for name in names}, "lives": lives, "learned": learned, "judge": judge}
 
 
 def served(params: WebParams, folder: Path, log: Path) -> Any:

@@ -45,6 +45,8 @@ OBJECTIVES = ("pages", "balanced", "sites")
 SLOTS = (1, 8, 32, 64)
 LOST_BY_SLOTS = 3.0
 KILLS = 3
+QUICK_PAGES = 72
+"""Too few for a judge to be trained, which takes most of such a crawl's time."""
 WINDOW = 2
 """Points of a curve, 100 pages each, that harvest of late is taken over."""
 
@@ -75,7 +77,7 @@ class Plan:
     def of(self, pages: int, seeds: int) -> Plan:
         """With what a part asks for where nothing is given."""
         if self.quick:
-            pages, seeds = 120, 1
+            pages, seeds = QUICK_PAGES, 1
         return replace(self, pages=self.pages or pages, seeds=self.seeds or seeds)
 
     def cells(
@@ -294,6 +296,8 @@ def harvest_row(figures: Sequence[Figures]) -> dict[str, str]:
         "harvest": spread([100 * f["harvest"] for f in figures]),
         "relevant_sites": spread([f["relevant_sites"] for f in figures], 0),
         "own_harvest": spread([100 * f["own"]["harvest_rate"] for f in figures]),
+        "judge_precision": _spread_of([f["judge"] for f in figures if f.get("judge")], "precision", 2),
+        "judge_recall": _spread_of([f["judge"] for f in figures if f.get("judge")], "recall", 2),
         "pages_per_second": spread([f["own"]["pages_per_second"] for f in figures], 0),
     }
 
@@ -317,8 +321,8 @@ def spread(values: Sequence[float], digits: int = 1) -> str:
     return f"{mean(values):.{digits}f}{around}"
 
 
-def _spread_of(seen: Sequence[Figures], name: str) -> str:
-    return spread([one[name] for one in seen if one.get(name) is not None], 3)
+def _spread_of(seen: Sequence[Figures], name: str, digits: int = 3) -> str:
+    return spread([one[name] for one in seen if one.get(name) is not None], digits)
 
 
 def _mean(figures: Sequence[Figures], name: str) -> float:
