@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from tres_crawler.config import CrawlSettings, nearest
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments.cells import CAP, FAMILY, Cell, Figures, run_cells
+from tres_crawler.experiments.cells import CAP, CURVE_EVERY, FAMILY, Cell, Figures, run_cells
 from tres_crawler.experiments.lag import loop_lag
 from tres_crawler.experiments.report import Check, Report, Say
 
@@ -308,7 +308,9 @@ def late(figures: Sequence[Figures]) -> list[float]:
 
 
 def _late(curve: Sequence[Sequence[int]]) -> list[float]:
-    known = [(0, 0), *((pages, relevant) for pages, relevant, _ in curve)]
+    # The end of a crawl lies a few pages behind a whole hundred: too few to be a point of their own.
+    whole = [row for row in curve if row[0] % CURVE_EVERY == 0] or curve
+    known = [(0, 0), *((pages, relevant) for pages, relevant, _ in whole)]
     pairs = [(known[max(0, at - WINDOW)], known[at]) for at in range(1, len(known))]
     return [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairs]
 
