@@ -68,6 +68,20 @@ def frees_a_host_only_after_as_many_releases_as_holds(make: MakeFrontier) -> Non
     assert frontier.offer() == [only]
 
 
+def drops_a_host_with_all_its_links(make: MakeFrontier) -> None:
+    """What is dropped is never offered again, and what waits for other hosts stays; held or free."""
+    frontier = make()
+    frontier.place(Offer(number, host=number % 3) for number in range(1, 16))
+    frontier.hold(1)
+    assert [frontier.drop(1), frontier.drop(2), frontier.drop(9)] == [5, 5, 0]
+    frontier.release(1)
+    assert (len(frontier), frontier.can_offer) == (5, True)
+    assert {offer.host for offer in _taken_until_nothing_is_offered(frontier)} == {0}
+    assert (len(frontier), frontier.can_offer) == (0, False)
+    frontier.place([Offer(20, host=1)])
+    assert [offer.link for offer in frontier.offer()] == [20]
+
+
 def does_what_a_plain_model_does(make: MakeFrontier, operations: Sequence[Operation]) -> None:
     """After each of many operations it offers a waiting link of a free host, and nothing only if there is none."""
     frontier = make()

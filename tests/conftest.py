@@ -34,16 +34,21 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def make_crawl(site: SmallSite, database: Database) -> MakeCrawl:
-    """A new crawl of the small site; `fetch` and `urls` settings by name, all others are crawl settings."""
+    """A new crawl of the small site; `fetch`, `urls` and `relevance` settings by name, others are crawl settings."""
 
     async def make(
-        topic: Topic, fetch: dict[str, Any] | None = None, urls: dict[str, Any] | None = None, **crawl: Any
+        topic: Topic,
+        fetch: dict[str, Any] | None = None,
+        urls: dict[str, Any] | None = None,
+        relevance: dict[str, Any] | None = None,
+        **crawl: Any,
     ) -> Crawl:
         settings = (
             Settings()
             .replaced("fetch", {"connect_to": f"127.0.0.1:{site.port}", "delay_seconds": 0.0, **(fetch or {})})
             .replaced("crawl", {"seed": 1, **crawl})
             .replaced("urls", urls or {})
+            .replaced("relevance", relevance or {})
         )
         return await Crawl.load(database, await engine.create(database, topic, settings))
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tres_crawler.errors import TopicError
+from tres_crawler.examples import read_examples
 from tres_crawler.records import Topic
-from tres_crawler.topic import load_topic
+from tres_crawler.topic import find_topic, load_topic, shipped_topics
 
 WHOLE = """
 name = " databases "
@@ -96,3 +97,36 @@ def test_an_unknown_key_is_refused_with_the_nearest_valid_one(tmp_path: Path, te
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(TopicError, match=r"There is no file .*nowhere\.toml"):
         load_topic(tmp_path / "nowhere.toml")
+
+
+def test_pinned_and_banned_words_are_read(tmp_path: Path) -> None:
+    topic = load_topic(written(tmp_path, 'pin = ["gambit ", ""]\nban = ["board"]\n' + START))
+    assert (topic.pin, topic.ban) == (("gambit",), ("board",))
+    with pytest.raises(TopicError, match='"ban" must be a list of texts'):
+        load_topic(written(tmp_path, 'ban = "board"\n' + START))
+
+
+@pytest.mark.parametrize("name", ["sports", "food", "hardware"])
+def test_a_shipped_topic_is_found_by_its_name_and_has_all_that_a_crawl_needs(name: str) -> None:
+    topic = find_topic(name)
+    assert topic.name == name
+    assert len(topic.keywords) >= 10
+    assert all(seed.startswith("https://") for seed in topic.seeds)
+    examples = read_examples(topic)
+    assert sum(example.relevant for example in examples) == 60
+    assert sum(not example.relevant for example in examples) == 840
+
+
+def test_the_shipped_topics_are_those_of_the_paper() -> None:
+    assert list(shipped_topics()) == ["food", "hardware", "sports"]
+
+
+def test_a_name_that_is_no_topic_is_told_with_those_that_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TopicError, match=r'There is no topic "sprots".*food, hardware, sports'):
+        find_topic("sprots")
+    with pytest.raises(TopicError, match=r"There is no file sports\.toml"):
+        find_topic("sports.toml")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sports").write_text(START)
+    assert find_topic("sports").keywords == ("a",), "a file comes before a shipped topic of the same name"
+    assert find_topic(str(written(tmp_path, START))).name == "chess"

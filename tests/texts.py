@@ -1,5 +1,10 @@
 """Short original texts for tests of judges."""
 
+from random import Random
+
+from tres_crawler.records import Example, PageText
+from tres_crawler.text import words
+
 FOOD_KEYWORDS = ("recipe", "cooking", "soup", "bread", "sauce", "kitchen", "flavour", "dish")
 
 COOKING = (
@@ -19,3 +24,21 @@ GARDEN = (
 )
 
 WORD_LIST = "recipe soup bread sauce cooking kitchen dish flavour cheap recipe soup bread best sauce cooking " * 8
+
+FOOD_WORDS = words("soup bread butter garlic onion pan oven dough sauce cheese salt pepper broth noodles parsley")
+OTHER_WORDS = words("engine train platform ticket committee treasurer bridge fence rail station driver signal accounts")
+BETWEEN = words("the and of it was on a with then that for is")
+
+
+def made_examples(count: int, seed: int = 1, label: bool = True, share: float = 0.5) -> list[Example]:
+    """A world that is mastered in a second: pages of two groups of words; every page is a group of its own."""
+    rng = Random(seed)
+    found = []
+    for number in range(count):
+        relevant = number < share * count
+        group = FOOD_WORDS if relevant else OTHER_WORDS
+        text = " ".join(rng.choice(group if rng.random() < 0.5 else BETWEEN) for _ in range(40))
+        page = PageText(" ".join(rng.sample(group, 2)), "", text)
+        found.append(Example(page, relevant, group=f"site {number}", is_label=label))
+    rng.shuffle(found)
+    return found

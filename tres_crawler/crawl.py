@@ -7,13 +7,10 @@ import logging
 import random
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from tres_crawler.classify.bootstrap import LEAST_POSITIVES
 from tres_crawler.config import (
@@ -38,14 +35,14 @@ from tres_crawler.fetch.visitor import Visitor
 from tres_crawler.frontier.frontier import create_frontier
 from tres_crawler.frontier.guided import GuidedFrontier
 from tres_crawler.frontier.places import Places
+from tres_crawler.ledger import Ledger
 from tres_crawler.parse import parse_page
-from tres_crawler.policies.policy import PageFact, PlainPolicy, Policy
+from tres_crawler.policies.policy import PlainPolicy, Policy
 from tres_crawler.records import (
     CrawlState,
     Document,
     Example,
     Fetched,
-    Link,
     LinkState,
     Offer,
     Outcome,
@@ -56,53 +53,25 @@ from tres_crawler.records import (
     Summary,
     Topic,
 )
-from tres_crawler.relevance import Relevance
-from tres_crawler.seen import Fingerprints, SavedPage, Seen
-from tres_crawler.store import crawls, judging, learning, links, pages, robots
+from tres_crawler.relevance import Rejudged, Relevance, Version
+from tres_crawler.seen import Fingerprints, Seen
+from tres_crawler.store import crawls, judging, learning, links, robots
 from tres_crawler.store.content import Content, Nothing
 from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.pages import PageRecord
 from tres_crawler.topic import is_url
-from tres_crawler.traps import Trap
-from tres_crawler.urls import DEFAULT_RULES, DROPPED_PARAMETERS, UrlRules, canonical
+from tres_crawler.urls import DROPPED_PARAMETERS, UrlRules
 from tres_crawler.visits import Redirected, Visit, Visits
 
 logger = logging.getLogger(__name__)
 
-METRIC_EVERY_PAGES = 50
 SOON_SECONDS = 10.0
 """A better link is waited for if its host has rested within this time."""
-SEED_PROMISE = 2.0
-"""More than any link can have: what a person names comes first."""
 GIVE_UP_TROUBLES = 8
 """So many troubles in a row and a host is given up: what waits for it is refused."""
 STORED_SECTIONS = ("fetch", "crawl", "urls", "relevance", "choose", "frontier", "features", "learn")
 """Settings that are kept with a crawl, so that a resumed one goes on as it began."""
-
-
-@dataclass
-class Tally:
-    """What has been fetched so far."""
-
-    pages: int = 0
-    relevant: int = 0
-    failed: int = 0
-    duplicates: int = 0
-    sites: set[int] = field(default_factory=set)
-    relevant_sites: set[int] = field(default_factory=set)
-
-    def judge_again(self, before: bool, now: bool) -> None:
-        self.relevant += now - before
-
-    def add(self, site: int, outcome: Outcome, relevant: bool) -> None:
-        self.pages += 1
-        self.sites.add(site)
-        self.failed += outcome is Outcome.FAILED
-        self.duplicates += outcome is Outcome.DUPLICATE
-        if relevant:
-            self.relevant += 1
-            self.relevant_sites.add(site)
 
 
 @dataclass(frozen=True)
@@ -192,7 +161,6 @@ class Crawl:
         guide = create_frontier("best-first", self._rng) if self._bootstrap_pages else None
         self._policy = self._create_policy(settings)
         self._frontier = GuidedFrontier(self._policy.frontier, guide)
-        self._rules = UrlRules(DROPPED_PARAMETERS + url_settings.drop_parameters, url_settings.private_suffixes)
         cap = parse_site_cap(self.settings.max_per_site)
         self._places = Places(cap, self._frontier, url_settings.private_suffixes)
         self._visitor = Visitor(fetch_settings, manners.pace, manners.robots, self._keep_robots)
@@ -201,14 +169,23 @@ class Crawl:
         self._relevant_at_lesson: int | None = None
         self._content = content
         self._seen = Seen()
-        self._last_link = 0
-        self._uncommitted: dict[int, Link] = {}
-        self._tally = Tally()
         self._in_flight = 0
         self._seed_troubles: list[str] = []
         self._suspended = False
         self._wake = asyncio.Event()
         self._visits = Visits(self._visitor, self._frontier, self._places, self._seen, self._wake.set)
+        self._ledger = Ledger(
+            self.id,
+            self.settings,
+            UrlRules(DROPPED_PARAMETERS + url_settings.drop_parameters, url_settings.private_suffixes),
+            database,
+            self._frontier,
+            self._policy,
+            self._places,
+            self._seen,
+            self.summary,
+        )
+        self._tally = self._ledger.tally
         self._started = time.monotonic()
         self._seconds_before = record.seconds
 
@@ -250,39 +227,19 @@ class Crawl:
         self = cls(record, settings, database, manners, content or Nothing(), relevance)
         await self._restore()
         begun = [crawls.settings_change(crawl, {**record.settings, "crawl": settings.crawl.model_dump()})]
-        if self._last_link:
+        if self._ledger.has_begun:
             await database.write(*begun)
         else:
-            known = [*record.topic.relevant_examples, *record.topic.irrelevant_examples]
-            first = [*record.topic.seeds, *filter(is_url, known)]
-            found = [Outlink(url, "") for url in first]
-            seeds, at = self._describe(found, None, 0, [SEED_PROMISE] * len(first))
-            features = self._policy.describe_seeds([found[row] for row in at], self._sites(seeds))
-            await self._save(
-                _featured(seeds, features), [*begun, crawls.event(self.id, "started", topic=record.topic.name)]
-            )
+            examples = filter(is_url, (*record.topic.relevant_examples, *record.topic.irrelevant_examples))
+            begun.append(crawls.event(self.id, "started", topic=record.topic.name))
+            await self._ledger.save_seeds([*record.topic.seeds, *examples], begun)
         return self
 
     async def _restore(self) -> None:
-        database = self._database
-        self._places.restore(await links.known_sites(database, self.id), await links.known_hosts(database, self.id))
-        saved = await pages.outcomes(database, self.id)
-        for row in saved:
-            self._tally.add(row.site, Outcome(row.outcome), row.relevant)
-            self._places.charge(row.site)
-        self._places.tighten(self._tally.pages / self.settings.max_pages)
-        self._seen.restore(
-            await links.placed(database, self.id),
-            (
-                SavedPage(row.number, row.url, Outcome(row.outcome), row.relevant, row.text_key, row.simhash)
-                for row in saved
-            ),
-        )
-        self._last_link = await links.last_number(database, self.id)
+        facts = await self._ledger.restore()
         if self._bootstrap_pages:
-            self._frontier.guide_through(await links.waiting(database, self.id))
-        facts = [PageFact(row.number, row.source, row.site, row.relevant) for row in saved]
-        await self._policy.restore(database, facts, self._relevance.judge.version)
+            self._frontier.guide_through(await links.waiting(self._database, self.id))
+        await self._policy.restore(self._database, facts, self._relevance.judge.version)
         self._rng.seed(f"{self.record.random_seed}/{self._tally.pages}")
 
     # ---- run, pause, stop ----
@@ -421,10 +378,7 @@ class Crawl:
             if version is None:
                 self._database.queue([crawls.event(self.id, "judge kept", relevant_pages=self._tally.relevant)])
             else:
-                for page, new in await self._relevance.switch(version, self._relearn):
-                    self._tally.judge_again(page.judgement.relevant, new.relevant)
-                saved = await pages.outcomes(self._database, self.id)
-                self._tally.relevant_sites = {row.site for row in saved if row.relevant}
+                await self._relevance.switch(version, self._relearn)
         except ModelError as trouble:
             # The crawl has a judge; that a better one could not be had is no reason to end it.
             logger.warning("crawl %d keeps its judge: %s", self.id, trouble)
@@ -433,9 +387,14 @@ class Crawl:
         self._frontier.let_go()
         self._wake.set()
 
-    async def _relearn(self, relevant: Mapping[int, bool]) -> Sequence[Change]:
-        keywords = (*self.record.topic.keywords, *self._relevance.found_keywords)
-        return await self._policy.judged_again(relevant, keywords, self._relevance.judge.version)
+    async def _relearn(self, version: Version, judged: Sequence[Rejudged]) -> Sequence[Change]:
+        """All that rests on rewards follows a new judge's word: what the policy has learned, and the figures."""
+        keywords = (*self.record.topic.keywords, *version.found_keywords)
+        relevant = {page.number: new.relevant for page, new in judged}
+        changes = await self._policy.judged_again(relevant, keywords, version.number)
+        for page, new in judged:
+            self._tally.judge_again(page.site_number, page.judgement.relevant, new.relevant)
+        return changes
 
     async def _save_policy(self) -> None:
         await self._database.write(*await self._policy.snapshot())
@@ -470,7 +429,7 @@ class Crawl:
 
     async def step(self, offer: Offer) -> None:
         """One link's journey: fetch, parse, judge, describe, place, save. Its slot is free once that is committed."""
-        link = self._uncommitted.get(offer.link) or await links.read(self._database, self.id, offer.link)
+        link = await self._ledger.link(offer.link)
         visit = Visit.of(link, offer)
         self.latest_url = link.url
         try:
@@ -479,18 +438,22 @@ class Crawl:
             self._visits.give_back(visit)
             self._frontier.place([Offer.of(link)])
         except Redirected as elsewhere:
-            await self._follow_later(visit, elsewhere)
+            self._visits.give_back(visit)
+            await self._ledger.save_redirect(visit, elsewhere.target, elsewhere.hops, elsewhere.reason)
         except FetchError as trouble:
             await self._fail(visit, trouble)
         else:
             await self._keep(visit, fetched)
+        if self.slots == 1:
+            # One step at a time is repeatable only if the learner keeps step.
+            await self._policy.catch_up()
         self._in_flight -= 1
         self._wake.set()
 
     async def _keep(self, visit: Visit, fetched: Fetched) -> None:
         """Parse and judge what was fetched, and save it."""
         document = await parse_page(fetched)
-        page = self._page(
+        page = self._ledger.page(
             visit, status=fetched.status, seconds=fetched.seconds, bytes=len(fetched.body), title=document.title
         )
         outlinks = _to_follow(document) if visit.link.depth < self.settings.max_depth else ()
@@ -501,13 +464,13 @@ class Crawl:
             outcome = Outcome.NOINDEX if document.noindex else Outcome.EMPTY
             looks = (await self._relevance.judge.judge(None, anchors)).anchors
             title = "" if document.noindex else document.title
-            await self._save_page(replace(page, outcome=outcome, title=title), outlinks, looks)
+            await self._ledger.save_page(replace(page, outcome=outcome, title=title), outlinks, looks)
             return
         prints = Fingerprints.of(document.text)
         copy = self._seen.copy_of(document, prints)
         page = replace(page, text_key=prints.exact, simhash=prints.near)
         if copy:
-            await self._save_page(
+            await self._ledger.save_page(
                 replace(page, outcome=Outcome.DUPLICATE, duplicate_of=copy.original, reason=copy.reason)
             )
             return
@@ -515,7 +478,20 @@ class Crawl:
         judged = await self._relevance.judge.judge(text, anchors)
         assert judged.page is not None
         page = replace(page, judgement=judged.page, reward=float(judged.page.relevant))
-        await self._save_page(page, outlinks, judged.anchors, self._kept(text, document, fetched, page))
+        await self._ledger.save_page(page, outlinks, judged.anchors, self._kept(text, document, fetched, page))
+
+    def _kept(
+        self, text: PageText, document: Document, fetched: Fetched, page: PageRecord
+    ) -> Callable[[int], Sequence[Change]]:
+        """What is kept of a judged page: what the judge read, its content, and the label its topic gave it."""
+        topic = self.record.topic
+        label = page.url in topic.relevant_examples
+        named = label or page.url in topic.irrelevant_examples
+        return lambda number: [
+            judging.new_reading(self.id, number, text),
+            *([judging.new_label(self.id, number, label)] if named else []),
+            *self._content.keep(number, fetched, document),
+        ]
 
     async def _fail(self, visit: Visit, trouble: FetchError) -> None:
         """Write trouble down as what became of the link: to be tried again, refused, or a failed page."""
@@ -524,20 +500,20 @@ class Crawl:
         if trouble.retry and link.attempts < self.retries:
             self._visits.give_back(visit)
             counted = links.count_attempt(self.id, link, trouble.reason)
-            await self._save([], [counted, *self._quarantine(visit.host, trouble)])
+            await self._ledger.save([], [counted, *self._quarantine(visit.host, trouble)])
             self._frontier.place([Offer.of(link)])
             return
         if link.source is None:
             self._seed_troubles.append(str(trouble))
-        given_up = self._given_up(visit.host, trouble)
+        given_up = [*self._quarantine(visit.host, trouble), *self._given_up(visit.host, trouble)]
         if isinstance(trouble, Disallowed | Blocked):
             self._visits.give_back(visit)
             ended = links.end_link(self.id, link.number, LinkState.REFUSED, trouble.reason)
-            await self._save([], [ended, *given_up])
+            await self._ledger.save([], [ended, *given_up])
             return
         status = trouble.status if isinstance(trouble, BadStatus) else None
-        page = self._page(visit, outcome=Outcome.FAILED, reason=trouble.reason, status=status)
-        await self._save_page(page, others=lambda _: given_up)
+        page = self._ledger.page(visit, outcome=Outcome.FAILED, reason=trouble.reason, status=status)
+        await self._ledger.save_page(page, others=lambda _: given_up)
 
     def _quarantine(self, host: int, trouble: FetchError) -> list[Change]:
         """Write down that a host is left alone for a while, when that begins."""
@@ -557,124 +533,8 @@ class Crawl:
             crawls.event(self.id, "host given up", host=name, reason=trouble.reason),
         ]
 
-    async def _follow_later(self, visit: Visit, elsewhere: Redirected) -> None:
-        self._visits.give_back(visit)
-        link = visit.link
-        found = [Outlink(elsewhere.target, link.anchor)] if elsewhere.target else []
-        described, _ = self._describe(found, link.source, link.depth, [link.promise] * len(found))
-        placed = [replace(new, hops=elsewhere.hops, features=link.features) for new in described]
-        await self._save(placed, [links.end_link(self.id, link.number, LinkState.REDIRECTED, elsewhere.reason)])
-
     async def _keep_robots(self, answer: RobotsAnswer) -> None:
         await self._database.write(robots.new_answer(answer))
-
-    # ---- placing and saving ----
-
-    def _describe(
-        self, outlinks: Iterable[Outlink], source: int | None, depth: int, promises: Iterable[float]
-    ) -> tuple[list[Link], list[int]]:
-        """The outlinks that were never seen before, as numbered links, and which of the outlinks they are."""
-        placed, found = [], []
-        for at, (outlink, promise) in enumerate(zip(outlinks, promises, strict=True)):
-            url = outlink.url if self._rules == DEFAULT_RULES else canonical(outlink.url, rules=self._rules)
-            if url and self._seen.add(url):
-                self._last_link += 1
-                host = self._places.host(url)
-                placed.append(Link(self._last_link, url, host, source, depth, outlink.anchor, promise=promise))
-                found.append(at)
-        return placed, found
-
-    def _sites(self, placed: Sequence[Link]) -> npt.NDArray[np.int64]:
-        return self._places.sites(np.array([link.host for link in placed], np.int32))
-
-    def _kept(
-        self, text: PageText, document: Document, fetched: Fetched, page: PageRecord
-    ) -> Callable[[int], Sequence[Change]]:
-        """What is kept of a judged page: what the judge read, its content, and the label its topic gave it."""
-        topic = self.record.topic
-        label = page.url in topic.relevant_examples
-        named = label or page.url in topic.irrelevant_examples
-        return lambda number: [
-            judging.new_reading(self.id, number, text),
-            *([judging.new_label(self.id, number, label)] if named else []),
-            *self._content.keep(number, fetched, document),
-        ]
-
-    def _page(self, visit: Visit, **known: object) -> PageRecord:
-        base = PageRecord(
-            number=0,
-            link=visit.link,
-            url=visit.url,
-            host=visit.host,
-            site=self._places.site(visit.host),
-            outcome=Outcome.JUDGED,
-            fetched_at=time.time(),
-            value=visit.chosen.value,
-            leaf=visit.chosen.leaf,
-            explored=visit.chosen.explored,
-            learner_version=self._policy.version,
-        )
-        return replace(base, **known)  # type: ignore[arg-type]  # checked by the fields of PageRecord
-
-    async def _save_page(
-        self,
-        page: PageRecord,
-        outlinks: Sequence[Outlink] = (),
-        looks: Iterable[float] = (),
-        others: Callable[[int], Sequence[Change]] = lambda _: (),
-    ) -> None:
-        """Number the page, place its outlinks, and commit it all as one with `others`, which are told the number."""
-        self._tally.add(page.site, page.outcome, page.reward > 0)
-        page = replace(page, number=self._tally.pages)
-        self._seen.remember(
-            SavedPage(page.number, page.url, page.outcome, page.reward > 0, page.text_key, page.simhash)
-        )
-        self._places.tighten(page.number / self.settings.max_pages)
-        looks = np.asarray(looks, np.float32)
-        promises = (looks[: len(outlinks)] + page.reward / 2).tolist()
-        placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
-        contexts = looks[len(outlinks) :][at] if self._policy.reads_contexts else None
-        new = [outlinks[row] for row in at]
-        features, learned = self._policy.arrive(page, new, looks[at], contexts, self._sites(placed))
-        placed = _featured(placed, features)
-        changes = [
-            *pages.new_page(self.id, replace(page, outlinks=len(outlinks))),
-            links.end_link(self.id, page.link.number, LinkState.FETCHED),
-            crawls.seconds_change(self.id, self.seconds),
-            *others(page.number),
-            *learned,
-        ]
-        if page.number % METRIC_EVERY_PAGES == 0:
-            changes.append(crawls.metric_point(self.summary()))
-        logger.info("step %d %s reward=%g leaf=%d %s", page.number, page.outcome, page.reward, page.leaf, page.url)
-        await self._save(placed, changes)
-        if self.slots == 1:
-            # One step at a time is repeatable only if the learner keeps step.
-            await self._policy.catch_up()
-
-    async def _save(self, described: list[Link], changes: list[Change]) -> None:
-        """Commit one whole step; the frontier learns of its links once their rows are queued."""
-        refused: dict[Trap, list[Link]] = {}
-        placed: list[Link] = []
-        for link in described:
-            trap = self._seen.refusal(link.url, link.depth)
-            (refused.setdefault(trap, []) if trap else placed).append(link)
-        committed = self._database.queue(
-            [
-                links.new_sites(self.id, self._places.unsaved_sites),
-                links.new_hosts(self.id, self._places.unsaved_hosts),
-                links.new_links(self.id, placed),
-                *(links.new_links(self.id, found, LinkState.REFUSED, trap) for trap, found in refused.items()),
-                *changes,
-            ]
-        )
-        self._places.unsaved_sites.clear()
-        self._places.unsaved_hosts.clear()
-        self._uncommitted.update((link.number, link) for link in placed)
-        self._frontier.place(Offer.of(link) for link in placed)
-        await committed
-        for link in placed:
-            del self._uncommitted[link.number]
 
     # ---- figures ----
 
@@ -692,7 +552,7 @@ class Crawl:
             pages=tally.pages,
             relevant_pages=tally.relevant,
             sites=len(tally.sites),
-            relevant_sites=len(tally.relevant_sites),
+            relevant_sites=tally.relevant_sites,
             failed=tally.failed,
             duplicates=tally.duplicates,
             waiting=len(self._frontier),
@@ -700,13 +560,6 @@ class Crawl:
             seconds=self.seconds,
             stop_reason=self.stop_reason,
         )
-
-
-def _featured(placed: Sequence[Link], features: npt.NDArray[np.float32] | None) -> list[Link]:
-    """The links with their rows of features, under a policy that needs any."""
-    if features is None:
-        return list(placed)
-    return [replace(link, features=row) for link, row in zip(placed, features, strict=True)]
 
 
 def _to_follow(document: Document) -> tuple[Outlink, ...]:

@@ -10,6 +10,7 @@ from tres_crawler.config import nearest
 from tres_crawler.errors import TopicError
 from tres_crawler.parse import parse
 from tres_crawler.records import Example, Fetched, PageText, Topic
+from tres_crawler.text import words
 from tres_crawler.topic import SHIPPED_EXAMPLES, is_url
 
 HTML = (".html", ".htm")
@@ -34,7 +35,10 @@ def _read(pattern: str, relevant: bool) -> Iterable[Example]:
     if pattern.startswith(SHIPPED_EXAMPLES):
         return _shipped(pattern.removeprefix(SHIPPED_EXAMPLES).strip(), relevant)
     root = Path(pattern).anchor
-    paths = sorted(path for path in Path(root).glob(str(Path(pattern).relative_to(root))) if path.is_file())
+    try:
+        paths = sorted(path for path in Path(root).glob(str(Path(pattern).relative_to(root))) if path.is_file())
+    except (ValueError, IndexError, NotImplementedError):
+        paths = []  # "**.txt" is no pattern, nor is "/"
     if not paths:
         raise TopicError(f'No file matches the example "{pattern}". Patterns are relative to the topic file.')
     return [Example(_page(path), relevant, group=str(path)) for path in paths]
@@ -64,7 +68,7 @@ def _page(path: Path) -> PageText:
     else:
         title, _, text = body.decode("utf-8", "replace").strip().partition("\n")
         page = PageText(title, "", f"{title}\n{text}")
-    if not page.text.strip():
+    if not words(page.text) or (path.suffix.lower() not in HTML and b"\0" in body):
         raise TopicError(f"The example {path} has no text. Leave it out, or save the page with its text.")
     return page
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tres_crawler.records import Keyword
-from tres_crawler.text import words
+from tres_crawler.text import PhraseFinder, words
 from tres_crawler.vectors import FUNCTION_ROWS, Floats, Vectors
 
 LONE_THRESHOLD = 0.6
@@ -57,6 +57,9 @@ def expand(
     scores = _scores(counts, matrix, vectors)
     pinned, banned = {" ".join(words(word)) for word in pin}, {" ".join(words(word)) for word in ban}
     given = {" ".join(words(seed)) for seed in seeds}
+    # Phrases that a person names stand in a document whether or not they are frequent enough to be found as such.
+    named = PhraseFinder(pinned | given)
+    counts |= Counter(" ".join(phrase) for text in texts for phrase in named.count(text))
     chosen = {word for word, score in scores.items() if score >= threshold} | pinned
     found = [
         Keyword(word, scores.get(word, 0.0), counts[word], "pinned" if word in pinned else "found")
@@ -78,7 +81,7 @@ def _scores(candidates: Iterable[str], seeds: Floats, vectors: Vectors) -> dict[
     found = {
         word: vector
         for word in candidates
-        if (vector := vectors.phrase(word)) is not None and not (" " in word and _has_function_word(word, vectors))
+        if (vector := vectors.phrase(word)) is not None and (" " not in word or _is_phrase(word, vectors))
     }
     if not found:
         return {}
@@ -87,9 +90,9 @@ def _scores(candidates: Iterable[str], seeds: Floats, vectors: Vectors) -> dict[
     return dict(zip(found, means.tolist(), strict=True))
 
 
-def _has_function_word(phrase: str, vectors: Vectors) -> bool:
-    """ "final was" is often said, but is no phrase."""
-    return any(0 <= vectors.row(word) < FUNCTION_ROWS for word in phrase.split())
+def _is_phrase(found: str, vectors: Vectors) -> bool:
+    """ "final was" is often said, but is no phrase; and what "zorblax final" means is not known."""
+    return all(vectors.row(word) >= FUNCTION_ROWS for word in found.split())
 
 
 def _with_phrases(texts: Sequence[list[str]]) -> list[list[str]]:

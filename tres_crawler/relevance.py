@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,20 +23,15 @@ from tres_crawler.vectors import Vectors, load_vectors
 
 logger = logging.getLogger(__name__)
 
+Rejudged = tuple[JudgedPage, Judgement]
+"""A page as it was judged, and what is held of it now."""
+
 PRIOR_VERSION = 1
 FEEDBACK_WEIGHT = 5.0
 """A label that a person gave on a page of this crawl counts this much more than any other example."""
 LEAST_BOOTSTRAP = 20
 BUDGET_SHARE = 4
 """At most one page in so many of the budget is spent on bootstrapping."""
-
-
-Also = Callable[[Mapping[int, bool]], Awaitable[Sequence[Change]]]
-"""Told which pages are relevant by now; what is to be saved together with that."""
-
-
-async def _nothing(relevant: Mapping[int, bool]) -> Sequence[Change]:
-    return ()
 
 
 @dataclass(frozen=True)
@@ -48,6 +43,18 @@ class Version:
     model: Model
     told: dict[str, Any]
     """Figures, examples and keywords, as they are kept with it."""
+
+    @property
+    def found_keywords(self) -> tuple[str, ...]:
+        return tuple(self.told["found_keywords"])
+
+
+Also = Callable[[Version, Sequence[Rejudged]], Awaitable[Sequence[Change]]]
+"""Told what a version holds of pages that another has judged; what is to be saved together with that."""
+
+
+async def nothing_else(version: Version, judged: Sequence[Rejudged]) -> Sequence[Change]:
+    return ()
 
 
 class Relevance:
@@ -130,30 +137,41 @@ class Relevance:
         documents = [f"{example.page.title}\n{example.page.text}" for example in relevant]
         return expand(self._topic.keywords, documents, self._vectors, self._topic.pin, self._topic.ban)
 
-    async def switch(self, version: Version, also: Also = _nothing) -> list[tuple[JudgedPage, Judgement]]:
+    async def switch(self, version: Version, also: Also = nothing_else) -> None:
         """Let a new version take over: it is saved as one with what it holds of every stored page, and `also`.
 
-        Pages that were being judged by the old one meanwhile are judged again in a further round.
+        It judges nothing new before it is queued to be saved, so no page is ever saved with a version that is not.
+        Pages that were being judged by the old one meanwhile are judged again in further rounds. A cancelled switch
+        leaves figures and database alike.
         """
-        self._take_over(version)
-        changed: list[tuple[JudgedPage, Judgement]] = []
-        saved: list[Change] = [
+        beside = Judge(version.model, version.number)
+        try:
+            judged = await self.rejudge(beside, await self._older_pages(version))
+        finally:
+            beside.close()
+        saved = [
             judging.new_version(self._crawl, version.number, version.body),
             crawls.event(self._crawl, "judge", version=version.number, **version.told),
         ]
-        while True:
-            judged = await self.rejudge(await judging.judged_pages(self._database, self._crawl, version.number))
-            if saved or judged:
-                others = await also({page.number: new.relevant for page, new in judged})
-                await self._database.write(*saved, *judging.judged_again(self._crawl, judged), *others)
-            changed += judged
-            if not judged:
-                return changed
-            saved = []
+        # Nothing is awaited between `also` and the queue: whatever it changed is saved with the judge, or not at all.
+        others = await also(version, judged)
+        committed = self._database.queue([*saved, *judging.judged_again(self._crawl, judged), *others])
+        self._take_over(version)
+        await committed
+        # What the old version has under way is answered, and saved, before what follows it.
+        await self.judge.judge(None)
+        await self._database.write()
+        while judged := await self.rejudge(self.judge, await self._older_pages(version)):
+            others = await also(version, judged)
+            await self._database.write(*judging.judged_again(self._crawl, judged), *others)
 
-    async def rejudge(self, pages: Sequence[JudgedPage]) -> list[tuple[JudgedPage, Judgement]]:
-        """What the judge of now holds of pages; a person's word stands whatever it holds."""
-        judged = await self.judge.judge_all([page.text for page in pages])
+    async def _older_pages(self, version: Version) -> list[JudgedPage]:
+        return await judging.judged_pages(self._database, self._crawl, version.number)
+
+    @staticmethod
+    async def rejudge(judge: Judge, pages: Sequence[JudgedPage]) -> list[Rejudged]:
+        """What a judge holds of pages; a person's word stands whatever it holds."""
+        judged = await judge.judge_all([page.text for page in pages])
         return [
             (page, replace(new, relevant=new.relevant if page.label is None else page.label))
             for page, new in zip(pages, judged, strict=True)
@@ -167,5 +185,5 @@ class Relevance:
 
     def _take_over(self, version: Version) -> None:
         self.judge.switch(version.model, version.number)
-        self.found_keywords = tuple(version.told["found_keywords"])
+        self.found_keywords = version.found_keywords
         logger.info("crawl %d is judged by version %d (%s)", self._crawl, version.number, version.told["model"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,7 @@ def _examples(given: Mapping[str, Any], key: str, where: str, folder: Path | Non
         elif folder is None:
             raise TopicError(f'{where}: example "{example}" is a file, which only a topic file may name. Give a URL.')
         else:
-            found.append(str(folder.resolve() / example))
+            found.append(str(Path(glob.escape(str(folder.resolve()))) / example))
     return tuple(found)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import math
 import os
 import struct
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +28,7 @@ Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int32]
 
 SHIPPED = "glove-100d.npz"
+_OPEN: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 FASTTEXT_MAGIC = 793712314
 FUNCTION_ROWS = 150
 """The most frequent words of the vectors, whatever their language, carry grammar and no topic."""
@@ -147,7 +151,9 @@ def _mapped(file: Path, identity: str) -> Vectors:
     try:
         named = words_path.read_text(encoding="utf-8").split("\n")
         matrix = np.load(matrix_path, mmap_mode="r")
-    except (OSError, ValueError):
+        if matrix.ndim != 2 or len(named) != len(matrix):
+            raise ValueError("what a power cut left of a cache is no cache")
+    except (OSError, ValueError, EOFError):
         named, matrix = _read(file)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -156,8 +162,6 @@ def _mapped(file: Path, identity: str) -> Vectors:
             matrix = np.load(matrix_path, mmap_mode="r")
         except OSError:
             pass
-    if len(named) != len(matrix):
-        raise ModelError(f"The word vectors {file} have {len(matrix)} rows for {len(named)} words.")
     keyed = KeyedVectors(matrix.shape[1])
     keyed.index_to_key = named
     keyed.key_to_index = {word: row for row, word in enumerate(named)}
@@ -171,11 +175,14 @@ def _cache_folder() -> Path:
 
 
 def _write(path: Path, fill: Any) -> None:
-    """Whole or not at all: another process may look for it at the same time."""
-    part = path.with_suffix(f".{os.getpid()}")
-    with part.open("wb") as file:
-        fill(file)
-    part.replace(path)
+    """Whole or not at all: another process, or another crawl of this one, may do the same at the same time."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        with part.open("wb") as file:
+            fill(file)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _read(file: Path) -> tuple[list[str], Floats]:
@@ -183,6 +190,9 @@ def _read(file: Path) -> tuple[list[str], Floats]:
         if file.suffix == ".npz":
             return _read_shipped(file)
         keyed = _read_keyed(file)
+        named, matrix = list(keyed.index_to_key), np.asarray(keyed.vectors, dtype=np.float32)
+        if matrix.ndim != 2 or not matrix.size or len(named) != len(matrix):
+            raise ValueError(f"{len(named)} words, vectors of shape {matrix.shape}")
     except ModelError:
         raise
     except Exception as error:
@@ -190,7 +200,7 @@ def _read(file: Path) -> tuple[list[str], Floats]:
         raise ModelError(
             f"{file} holds no word vectors that gensim reads ({error}). Give a word2vec, GloVe or fastText file."
         ) from error
-    return list(keyed.index_to_key), np.asarray(keyed.vectors, dtype=np.float32)
+    return named, matrix
 
 
 def _read_shipped(file: Path) -> tuple[list[str], Floats]:
@@ -207,15 +217,14 @@ def _read_keyed(file: Path) -> Any:
     from gensim.models.fasttext import load_facebook_vectors
 
     if file.suffix in (".kv", ".model"):
-        return KeyedVectors.load(str(file), mmap="r")
-    with file.open("rb") as start:
+        saved = KeyedVectors.load(str(file), mmap="r")
+        return getattr(saved, "wv", saved)  # a whole model has its vectors inside
+    with _OPEN.get(file.suffix, open)(file, "rb") as start:
         head = start.read(4096)
     if len(head) >= 4 and struct.unpack("<i", head[:4])[0] == FASTTEXT_MAGIC:
         return load_facebook_vectors(str(file))
     first, _, rest = head.partition(b"\n")
     has_header = len(first.split()) == 2
-    if file.suffix in (".gz", ".bz2"):
-        return KeyedVectors.load_word2vec_format(str(file))
     return KeyedVectors.load_word2vec_format(
         str(file), binary=has_header and _is_binary(rest), no_header=not has_header
     )

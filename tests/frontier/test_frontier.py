@@ -12,14 +12,30 @@ from tests import checks
 from tests.checks import MakeFrontier, Operation
 from tres_crawler.frontier.buckets import RandomFrontier
 from tres_crawler.frontier.frontier import create_frontier
-from tres_crawler.frontier.queue import OrderedFrontier
+from tres_crawler.frontier.guided import GuidedFrontier
+from tres_crawler.frontier.queue import OrderedFrontier, most_promising_first
+from tres_crawler.records import Offer
 
 
 def random_frontier() -> RandomFrontier:
     return RandomFrontier(random.Random(1))
 
 
-every_frontier = pytest.mark.parametrize("make", [random_frontier, OrderedFrontier])
+def best_first() -> OrderedFrontier:
+    return OrderedFrontier(most_promising_first)
+
+
+def guided() -> GuidedFrontier:
+    return GuidedFrontier(random_frontier(), best_first())
+
+
+def let_go() -> GuidedFrontier:
+    frontier = guided()
+    frontier.let_go()
+    return frontier
+
+
+every_frontier = pytest.mark.parametrize("make", [random_frontier, OrderedFrontier, best_first, guided, let_go])
 operations = some.lists(
     some.builds(
         Operation,
@@ -53,6 +69,14 @@ def test_a_long_random_life_agrees_with_a_plain_model(make: MakeFrontier, operat
     checks.does_what_a_plain_model_does(make, operations)
 
 
+@every_frontier
+def test_a_host_that_is_dropped_takes_all_its_links_with_it(make: MakeFrontier) -> None:
+    checks.drops_a_host_with_all_its_links(make)
+
+
 def test_each_policy_gets_its_frontier() -> None:
+    best, links = create_frontier("best-first", random.Random(1)), [Offer(1, 1, promise=0.2), Offer(2, 2, promise=0.7)]
+    best.place(links)
+    assert best.offer() == [links[1]]
     assert isinstance(create_frontier("breadth-first", random.Random(1)), OrderedFrontier)
     assert isinstance(create_frontier("random", random.Random(1)), RandomFrontier)

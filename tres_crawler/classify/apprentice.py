@@ -67,7 +67,7 @@ async def train_beside(job: Job) -> bytes:
             raise
         if process.returncode:
             last = said.decode(errors="replace").strip().rpartition("\n")[2]
-            raise ModelError(f"The judge could not be trained: {last or f'exit code {process.returncode}'}.")
+            raise ModelError(f"The judge could not be trained: {last or f'exit code {process.returncode}'}")
         return await asyncio.to_thread(result.read_bytes)
 
 

@@ -46,7 +46,7 @@ def unpack(body: bytes, name: str) -> tuple[dict[str, Any], dict[str, npt.NDArra
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
-        meta: dict[str, Any] = json.loads(arrays.pop(META).tobytes())
+        meta = dict(json.loads(arrays.pop(META).tobytes()))
     except Exception as error:
         # A damaged archive fails in the ways of zip, of NumPy or of JSON.
         raise ModelError(f"{name} is damaged and cannot be read ({error}). Train it again.") from error

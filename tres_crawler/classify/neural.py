@@ -109,9 +109,13 @@ class NeuralModel:
         return self.calibration.threshold
 
     def pages(self, pages: Sequence[PageText]) -> Floats:
+        return sigmoid(self.page_margins(pages))
+
+    def page_margins(self, pages: Sequence[PageText]) -> Floats:
+        """Logits of the probabilities, which tell sure from surer where probabilities are all but 1."""
         prior = self.inputs.prior
         readings = [prior.reader.read(page) for page in pages]
-        return sigmoid(self.calibration.logits(self.logits(readings, anchors=False), prior.logits(readings)))
+        return self.calibration.logits(self.logits(readings, anchors=False), prior.logits(readings))
 
     def anchors(self, anchors: Sequence[str]) -> Floats:
         prior = self.inputs.prior
@@ -165,6 +169,8 @@ class NeuralModel:
         except RuntimeError as error:
             raise ModelError(f"{name} has weights of another shape than it says: {error}. Train it again.") from error
         student = Student(tuple(value for _, value in _of(arrays, "student."))) if meta["student"] else None
+        if student and not student.fits(prior):
+            raise ModelError(f"{name} has an anchor judge of another shape than its vectors. Train it again.")
         return cls(network, inputs, student, Calibration(**meta["calibration"]), anchors)
 
 

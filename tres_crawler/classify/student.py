@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from tres_crawler.classify.prior import Prior
+from tres_crawler.classify.prior import ANCHOR_WEIGHTS, Prior
 from tres_crawler.classify.reading import Reading, centred
 from tres_crawler.vectors import Floats
 
@@ -22,6 +22,12 @@ class Student(NamedTuple):
     """Weights, evaluated with NumPy: sixty anchors cost less than a tenth of a millisecond."""
 
     arrays: tuple[Floats, ...]
+
+    def fits(self, prior: Prior) -> bool:
+        """Whether the weights are of the shapes that texts of this topic need."""
+        size = prior.reader.vectors.dimensions + len(ANCHOR_WEIGHTS)
+        hidden = self.arrays[0].shape[-1] if self.arrays and self.arrays[0].ndim else 0
+        return [part.shape for part in self.arrays] == [(size, hidden), (hidden,), (hidden, 1), (1,)]
 
     def logits(self, prior: Prior, readings: Sequence[Reading]) -> Floats:
         weight, bias, out, offset = self.arrays

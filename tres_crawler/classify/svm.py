@@ -35,7 +35,7 @@ class SvmModel:
     def fit(cls, examples: Sequence[Example]) -> SvmModel:
         vectoriser = _vectoriser(None)
         counted = vectoriser.fit_transform([_text(example.page) for example in examples])
-        svm = LinearSVC(class_weight="balanced")
+        svm = LinearSVC(class_weight="balanced", random_state=0)
         svm.fit(counted, [example.relevant for example in examples], [example.weight for example in examples])
         vocabulary = vectoriser.get_feature_names_out().tolist()
         return cls(
@@ -70,7 +70,10 @@ class SvmModel:
 
     @classmethod
     def restore(cls, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> SvmModel:
-        self = cls(meta["vocabulary"], arrays["idf"], arrays["weights"], meta["offset"])
+        vocabulary, idf, weights = meta["vocabulary"], arrays["idf"], arrays["weights"]
+        if not idf.shape == weights.shape == (len(vocabulary),):
+            raise ValueError(f"{len(vocabulary)} words, {idf.shape} and {weights.shape} weights")
+        self = cls(vocabulary, idf, weights, meta["offset"])
         self.slope, self.intercept, self.threshold = meta["calibration"]
         return self
 

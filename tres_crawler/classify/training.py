@@ -300,9 +300,11 @@ def calibrate(model: NeuralModel | SvmModel, held: Sequence[Example], goal: Goal
     relevant = np.array([example.relevant for example in held])
     pages = [example.page for example in held]
     labelled = all(example.is_label for example in held)
-    raw = model.page_margins(pages) if isinstance(model, SvmModel) else _logit(model.pages(pages))
+    raw = model.page_margins(pages)
     before = calibration_error(sigmoid(raw), relevant)
-    if labelled and len(held) >= LEAST_TO_CALIBRATE:
+    # Whole groups are held out, so now and then only one class is.
+    both = 0 < relevant.sum() < len(relevant)
+    if labelled and both and len(held) >= LEAST_TO_CALIBRATE:
         line = LogisticRegression(C=10.0).fit(raw[:, None], relevant)
         slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
         if slope > 0:
@@ -322,7 +324,9 @@ def _rescale(model: NeuralModel | SvmModel, slope: float, intercept: float) -> N
     else:
         known = model.calibration
         model.calibration = replace(
-            known, temperature=known.temperature / slope, offset=known.offset + intercept / slope
+            known,
+            temperature=known.temperature / slope,
+            offset=known.offset + intercept * known.temperature / slope,
         )
 
 
@@ -377,9 +381,3 @@ def calibration_error(probabilities: Floats, relevant: npt.NDArray[np.bool_], bi
         abs(probabilities[inside == b].mean() - relevant[inside == b].mean()) * (inside == b).sum() for b in set(inside)
     ]
     return float(sum(gaps) / len(probabilities))
-
-
-def _logit(probabilities: Floats) -> Floats:
-    p = np.clip(probabilities, 1e-6, 1 - 1e-6)
-    found: Floats = np.log(p / (1 - p))
-    return found

@@ -41,14 +41,14 @@ class GuidedFrontier:
             frontier.place(placed)
 
     def offer(self) -> list[Offer]:
-        return (self._guide or self._followed).offer()
+        return (self._followed if self._guide is None else self._guide).offer()
 
     def take(self, offer: Offer) -> None:
         for frontier in self._both():
             frontier.take(offer)
 
     def drop(self, host: int) -> int:
-        if self._guide:
+        if self._guide is not None:
             self._guide.drop(host)
         return self._followed.drop(host)
 
@@ -62,5 +62,6 @@ class GuidedFrontier:
 
     def _both(self) -> Iterator[Frontier]:
         yield self._followed
-        if self._guide:
+        # An empty frontier is false: it must be asked whether there is one.
+        if self._guide is not None:
             yield self._guide

@@ -42,6 +42,7 @@ class JudgedPage:
     number: int
     url: str
     site: str
+    site_number: int
     anchor: str
     text: PageText
     judgement: Judgement
@@ -130,6 +131,7 @@ async def judged_pages(database: Database, crawl: int, before_version: int | Non
             pages.c.number,
             pages.c.url,
             sites.c.name.label("site"),
+            pages.c.site.label("site_number"),
             links.c.anchor,
             readings.c.body,
             pages.c.probability,
@@ -149,6 +151,7 @@ async def judged_pages(database: Database, crawl: int, before_version: int | Non
             row.number,
             row.url,
             row.site,
+            row.site_number,
             row.anchor,
             _unpacked(row.body),
             Judgement(row.probability, row.relevant, row.judge_version),

@@ -1,0 +1,143 @@
+"""Without labels: what the prior is sure of becomes examples, and style cannot stand in for topic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+
+from tests.texts import COOKING, GARDEN
+from tres_crawler.classify.bootstrap import LEAST_CONFIDENCE, LEAST_POSITIVES, Found, enough, pseudo_labels
+from tres_crawler.classify.neural import NeuralModel
+from tres_crawler.classify.prior import Prior, sigmoid
+from tres_crawler.classify.training import fit
+from tres_crawler.records import Example, PageText
+from tres_crawler.simweb import prose
+from tres_crawler.vectors import Floats, Vectors
+
+KEYWORDS = ("recipe", "cooking", "baking", "bread", "soup", "kitchen", "flavour", "dish", "ingredients", "dinner")
+BOILERPLATE = (
+    "Sign in or subscribe to our newsletter.",
+    "Cookies help us to deliver our services, and by using the website you accept them.",
+    "Read the terms of use and the privacy policy before you register an account.",
+    "Share this article with your friends on Facebook, or send it by email.",
+    "All rights reserved; the content of this website is protected by copyright.",
+    "Click here to log in, or download the app for your phone.",
+)
+
+
+def web_page(rng: Random, topic: prose.TopicProse) -> PageText:
+    """Prose of a topic inside what every site of this web says."""
+    said = " ".join(rng.choice(rng.choice(topic.facets).paragraphs).fill(rng.randrange(1000)) for _ in range(2))
+    around = [" ".join(rng.sample(BOILERPLATE, k=2)) for _ in range(2)]
+    return PageText("Welcome", "", f"{around[0]} {said} {around[1]}")
+
+
+def web(seed: int, relevant: int, others: int) -> list[tuple[Found, bool]]:
+    """Pages of a small web whose style is the same whatever their topic, and whether they are about food."""
+    rng = Random(seed)
+    topics = prose.load("tune").topics
+    food = next(topic for topic in topics if topic.name == "food")
+    rest = [topic for topic in topics if topic.name != "food"]
+    chosen = [food] * relevant + [rng.choice(rest) for _ in range(others)]
+    rng.shuffle(chosen)
+    return [(Found(web_page(rng, topic), f"site {n % 20}"), topic is food) for n, topic in enumerate(chosen)]
+
+
+@pytest.fixture(scope="module")
+def prior(vectors: Vectors) -> Prior:
+    return Prior(vectors, KEYWORDS)
+
+
+def test_only_pages_that_are_surely_one_or_the_other_become_examples(prior: Prior) -> None:
+    pages = [found for found, _ in web(1, 20, 40)]
+    examples = pseudo_labels(pages, prior)
+    own = [example for example in examples if not example.group.startswith("background")]
+    assert all(LEAST_CONFIDENCE <= example.weight <= 1.0 for example in own)
+    assert {example.page for example in own} <= {found.page for found in pages}
+    assert len(own) < len(pages), "of some it is not sure"
+    assert not any(example.is_label for example in examples), "no person said so"
+    truth = {found.page: relevant for found, relevant in web(1, 20, 40)}
+    assert np.mean([truth[example.page] == example.relevant for example in own]) > 0.85
+
+
+def test_an_example_keeps_its_site_and_the_words_of_its_link(prior: Prior) -> None:
+    examples = pseudo_labels([Found(PageText("", "", COOKING), "a.test", "our soup")], prior)
+    assert (examples[0].relevant, examples[0].group, examples[0].anchor) == (True, "a.test", "our soup")
+
+
+def test_negatives_are_from_the_same_web_and_the_background_weighs_no_more_than_they(prior: Prior) -> None:
+    examples = pseudo_labels([found for found, _ in web(1, 20, 40)], prior)
+    negatives = [example for example in examples if not example.relevant]
+    weights: Counter[bool] = Counter()
+    for example in negatives:
+        weights[example.group.startswith("background")] += example.weight  # type: ignore[assignment]  # a sum
+    assert weights[False] > 5
+    assert weights[True] == pytest.approx(weights[False])
+    assert all(not example.relevant for example in examples if example.group.startswith("background"))
+
+
+def test_where_the_web_has_shown_nothing_else_the_background_alone_makes_no_negatives(prior: Prior) -> None:
+    examples = pseudo_labels([Found(PageText("", "", f"{COOKING} {n}"), "a.test") for n in range(12)], prior)
+    assert enough(examples)
+    assert all(example.relevant for example in examples), "clean prose alone would teach style"
+
+
+def test_what_a_person_said_sharpens_what_is_thought_of_other_pages(prior: Prior) -> None:
+    rng = Random(4)
+    food = next(topic for topic in prose.load("tune").topics if topic.name == "food")
+    pages = [Found(web_page(rng, food), "a.test") for _ in range(20)]
+
+    def relevant(labelled: list[Example]) -> float:
+        return sum(example.weight for example in pseudo_labels(pages, prior, labelled) if example.relevant)
+
+    said = [web_page(rng, food) for _ in range(30)]
+    assert relevant([Example(page, True, group="b.test") for page in said]) > relevant([])
+    assert relevant([Example(page, False, group="b.test") for page in said]) < relevant([])
+
+
+def test_no_pages_and_pages_without_text_give_nothing_to_learn_from(prior: Prior) -> None:
+    assert pseudo_labels([], prior) == []
+    examples = pseudo_labels([Found(PageText("", "", text), "a.test") for text in ("", "???", "zorblax")], prior)
+    assert not any(example.relevant for example in examples)
+    assert not enough(examples)
+
+
+def test_keywords_that_no_vector_knows_make_no_positives(vectors: Vectors) -> None:
+    odd = Prior(vectors, ["zorblax"])
+    examples = pseudo_labels([Found(PageText("", "", text), "a.test") for text in (COOKING, GARDEN)], odd)
+    assert not enough(examples)
+
+
+def test_enough_is_a_number_of_positives() -> None:
+    positive = Example(PageText("", "", COOKING), True)
+    assert not enough([positive] * (LEAST_POSITIVES - 1))
+    assert enough([positive] * LEAST_POSITIVES)
+
+
+def test_style_does_not_stand_in_for_topic(prior: Prior) -> None:
+    found = web(1, 25, 60)
+    examples = pseudo_labels([page for page, _ in found], prior)
+    clean = [page for page, logit in zip(prior.background.pages, prior.background_logits, strict=True) if logit < 0]
+    trap = [
+        *(example for example in examples if example.relevant),
+        *(Example(page, False, group=f"clean {at}", is_label=False) for at, page in enumerate(clean[::8])),
+    ]
+    tested = web(2, 40, 80)
+    truth = np.array([relevant for _, relevant in tested])
+
+    def said(lesson: list[Example], seed: int) -> tuple[Floats, Floats]:
+        """What the network alone holds of pages of the same web that are irrelevant, and of relevant ones."""
+        model = fit("bilstm", lesson, prior, seed=seed, refit=False).model
+        assert isinstance(model, NeuralModel)
+        found = sigmoid(model.logits([prior.reader.read(page.page) for page, _ in tested], anchors=False))
+        return found[~truth], found[truth]
+
+    fair, trapped = ([said(lesson, seed) for seed in (1, 2)] for lesson in (examples, trap))
+    for irrelevant, relevant in fair:
+        assert (irrelevant > 0.5).mean() < 0.2
+        assert (relevant > 0.5).mean() > 0.6
+    wrong, in_the_trap = (np.mean([irrelevant.mean() for irrelevant, _ in made]) for made in (fair, trapped))
+    assert in_the_trap > 1.5 * wrong, "against clean prose it would take this web's style for the topic"

@@ -1,0 +1,57 @@
+"""The SVM of the comparison keeps the same promises as the network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.texts import COOKING, GARDEN, made_examples
+from tres_crawler.classify.classifier import restore_model
+from tres_crawler.classify.model import pack, unpack
+from tres_crawler.classify.svm import SvmModel
+from tres_crawler.errors import ModelError
+from tres_crawler.records import Example, PageText
+from tres_crawler.vectors import Vectors
+
+PAGES = [PageText("", "", COOKING), PageText("Minutes", "", GARDEN), PageText("", "", "")]
+
+
+@pytest.fixture
+def model() -> SvmModel:
+    found = SvmModel.fit(made_examples(60))
+    found.slope, found.intercept, found.threshold = 2.0, -0.3, 0.4
+    return found
+
+
+def test_a_judge_is_the_same_after_it_was_written_down(model: SvmModel, vectors: Vectors) -> None:
+    after = restore_model(model.dump(examples=60), vectors, "student", "Judge 2")
+    assert np.array_equal(model.pages(PAGES), after.pages(PAGES))
+    assert np.array_equal(model.anchors(["soup", "", "a train"]), after.anchors(["soup", "", "a train"]))
+    assert (after.kind, after.threshold) == ("svm", 0.4)
+
+
+def test_words_decide_and_unknown_ones_say_nothing(model: SvmModel) -> None:
+    soup, train, unknown, empty = model.anchors(["soup garlic", "train station", "zorblax", ""])
+    assert soup > unknown == empty > train
+    assert len(model.pages([])) == len(model.anchors([])) == 0
+
+
+def test_an_example_that_weighs_more_moves_the_border() -> None:
+    examples = made_examples(40)
+    disputed = PageText("", "", "marzipan " * 20)
+    both = [Example(disputed, True, weight=5.0), Example(disputed, False, weight=0.1)]
+    other = [Example(disputed, True, weight=0.1), Example(disputed, False, weight=5.0)]
+    assert SvmModel.fit([*examples, *both]).pages([disputed])[0] > 0.5
+    assert SvmModel.fit([*examples, *other]).pages([disputed])[0] < 0.5
+
+
+@pytest.mark.parametrize(
+    "change", [{"weights": np.ones(3, np.float32)}, {"idf": np.ones(3, np.float32)}, {"weights": None}]
+)
+def test_a_judge_of_another_shape_is_refused_by_name(model: SvmModel, vectors: Vectors, change: dict[str, Any]) -> None:
+    meta, arrays = unpack(model.dump(), "Judge 2")
+    changed = {key: value for key, value in {**arrays, **change}.items() if value is not None}
+    with pytest.raises(ModelError, match="Judge 2 lacks a part or has one of another kind"):
+        restore_model(pack(meta, changed), vectors, "student", "Judge 2")

@@ -1,0 +1,238 @@
+"""The books of one crawl: pages and links get their numbers here, and every step is committed whole."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tres_crawler.config import CrawlSettings
+from tres_crawler.frontier.frontier import Frontier
+from tres_crawler.frontier.places import Places
+from tres_crawler.policies.policy import PageFact, Policy
+from tres_crawler.records import Link, LinkState, Offer, Outcome, Outlink, Summary
+from tres_crawler.seen import SavedPage, Seen
+from tres_crawler.store import crawls, links, pages
+from tres_crawler.store.database import Change, Database
+from tres_crawler.store.pages import PageRecord
+from tres_crawler.traps import Trap
+from tres_crawler.urls import DEFAULT_RULES, UrlRules, canonical
+from tres_crawler.visits import Visit
+
+logger = logging.getLogger(__name__)
+
+METRIC_EVERY_PAGES = 50
+SEED_PROMISE = 2.0
+"""More than any link can have: what a person names comes first."""
+
+
+@dataclass
+class Tally:
+    """What has been fetched so far."""
+
+    pages: int = 0
+    relevant: int = 0
+    failed: int = 0
+    duplicates: int = 0
+    sites: set[int] = field(default_factory=set)
+    relevant_of_site: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def relevant_sites(self) -> int:
+        return sum(count > 0 for count in self.relevant_of_site.values())
+
+    def judge_again(self, site: int, before: bool, now: bool) -> None:
+        self.relevant += now - before
+        self.relevant_of_site[site] += now - before
+
+    def add(self, site: int, outcome: Outcome, relevant: bool) -> None:
+        self.pages += 1
+        self.sites.add(site)
+        self.failed += outcome is Outcome.FAILED
+        self.duplicates += outcome is Outcome.DUPLICATE
+        if relevant:
+            self.relevant += 1
+            self.relevant_of_site[site] += 1
+
+
+class Ledger:
+    """Nothing is numbered twice, and the frontier learns of links once their rows are queued to be saved."""
+
+    def __init__(
+        self,
+        crawl: int,
+        settings: CrawlSettings,
+        rules: UrlRules,
+        database: Database,
+        frontier: Frontier,
+        policy: Policy,
+        places: Places,
+        seen: Seen,
+        figures: Callable[[], Summary],
+    ) -> None:
+        self.tally = Tally()
+        self._crawl = crawl
+        self._settings = settings
+        self._rules = rules
+        self._database = database
+        self._frontier = frontier
+        self._policy = policy
+        self._places = places
+        self._seen = seen
+        self._figures = figures
+        self._last_link = 0
+        self._uncommitted: dict[int, Link] = {}
+
+    async def restore(self) -> list[PageFact]:
+        """Take up what was saved: figures, sites and their caps, what has been seen."""
+        database = self._database
+        self._places.restore(
+            await links.known_sites(database, self._crawl), await links.known_hosts(database, self._crawl)
+        )
+        saved = await pages.outcomes(database, self._crawl)
+        for row in saved:
+            self.tally.add(row.site, Outcome(row.outcome), row.relevant)
+            self._places.charge(row.site)
+        self._places.tighten(self.tally.pages / self._settings.max_pages)
+        self._seen.restore(
+            await links.placed(database, self._crawl),
+            (
+                SavedPage(row.number, row.url, Outcome(row.outcome), row.relevant, row.text_key, row.simhash)
+                for row in saved
+            ),
+        )
+        self._last_link = await links.last_number(database, self._crawl)
+        return [PageFact(row.number, row.source, row.site, row.relevant) for row in saved]
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether any link was ever placed."""
+        return self._last_link > 0
+
+    async def link(self, number: int) -> Link:
+        return self._uncommitted.get(number) or await links.read(self._database, self._crawl, number)
+
+    # ---- saving ----
+
+    async def save_seeds(self, urls: Sequence[str], changes: Sequence[Change]) -> None:
+        found = [Outlink(url, "") for url in urls]
+        placed, at = self._describe(found, None, 0, [SEED_PROMISE] * len(found))
+        features = self._policy.describe_seeds([found[row] for row in at], self._sites(placed))
+        await self.save(_featured(placed, features), changes)
+
+    async def save_redirect(self, visit: Visit, target: str | None, hops: int, reason: str) -> None:
+        """A link has led elsewhere: to a URL already known, or to one that waits in its place."""
+        link = visit.link
+        found = [Outlink(target, link.anchor)] if target else []
+        described, _ = self._describe(found, link.source, link.depth, [link.promise] * len(found))
+        placed = [replace(new, hops=hops, features=link.features) for new in described]
+        await self.save(placed, [links.end_link(self._crawl, link.number, LinkState.REDIRECTED, reason)])
+
+    def page(self, visit: Visit, **known: object) -> PageRecord:
+        """What came of a visit; its number is given when it is saved."""
+        base = PageRecord(
+            number=0,
+            link=visit.link,
+            url=visit.url,
+            host=visit.host,
+            site=self._places.site(visit.host),
+            outcome=Outcome.JUDGED,
+            fetched_at=time.time(),
+            value=visit.chosen.value,
+            leaf=visit.chosen.leaf,
+            explored=visit.chosen.explored,
+            learner_version=self._policy.version,
+        )
+        return replace(base, **known)  # type: ignore[arg-type]  # checked by the fields of PageRecord
+
+    async def save_page(
+        self,
+        page: PageRecord,
+        outlinks: Sequence[Outlink] = (),
+        looks: Iterable[float] = (),
+        others: Callable[[int], Sequence[Change]] = lambda _: (),
+    ) -> None:
+        """Number the page, learn from it, place its outlinks, and commit it all as one.
+
+        `looks` are the probabilities of the anchors and, if the policy wants them, of the words around the links;
+        `others` is told the page's number and says what else is to be saved with it.
+        """
+        self.tally.add(page.site, page.outcome, page.reward > 0)
+        page = replace(page, number=self.tally.pages)
+        self._seen.remember(
+            SavedPage(page.number, page.url, page.outcome, page.reward > 0, page.text_key, page.simhash)
+        )
+        self._places.tighten(page.number / self._settings.max_pages)
+        looks = np.asarray(looks, np.float32)
+        promises = (looks[: len(outlinks)] + page.reward / 2).tolist()
+        placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
+        contexts = looks[len(outlinks) :][at] if self._policy.reads_contexts else None
+        new = [outlinks[row] for row in at]
+        features, learned = self._policy.arrive(page, new, looks[at], contexts, self._sites(placed))
+        figures = self._figures()
+        changes = [
+            *pages.new_page(self._crawl, replace(page, outlinks=len(outlinks))),
+            links.end_link(self._crawl, page.link.number, LinkState.FETCHED),
+            crawls.seconds_change(self._crawl, figures.seconds),
+            *others(page.number),
+            *learned,
+        ]
+        if page.number % METRIC_EVERY_PAGES == 0:
+            changes.append(crawls.metric_point(figures))
+        logger.info("step %d %s reward=%g leaf=%d %s", page.number, page.outcome, page.reward, page.leaf, page.url)
+        await self.save(_featured(placed, features), changes)
+
+    async def save(self, described: Sequence[Link], changes: Sequence[Change]) -> None:
+        """Commit one whole step; links that look like traps are kept as refused."""
+        refused: dict[Trap, list[Link]] = {}
+        placed: list[Link] = []
+        for link in described:
+            trap = self._seen.refusal(link.url, link.depth)
+            (refused.setdefault(trap, []) if trap else placed).append(link)
+        committed = self._database.queue(
+            [
+                links.new_sites(self._crawl, self._places.unsaved_sites),
+                links.new_hosts(self._crawl, self._places.unsaved_hosts),
+                links.new_links(self._crawl, placed),
+                *(links.new_links(self._crawl, found, LinkState.REFUSED, trap) for trap, found in refused.items()),
+                *changes,
+            ]
+        )
+        self._places.unsaved_sites.clear()
+        self._places.unsaved_hosts.clear()
+        self._uncommitted.update((link.number, link) for link in placed)
+        self._frontier.place(Offer.of(link) for link in placed)
+        await committed
+        for link in placed:
+            del self._uncommitted[link.number]
+
+    # ---- in between ----
+
+    def _describe(
+        self, outlinks: Iterable[Outlink], source: int | None, depth: int, promises: Iterable[float]
+    ) -> tuple[list[Link], list[int]]:
+        """The outlinks that were never seen before, as numbered links, and which of the outlinks they are."""
+        placed, found = [], []
+        for at, (outlink, promise) in enumerate(zip(outlinks, promises, strict=True)):
+            url = outlink.url if self._rules == DEFAULT_RULES else canonical(outlink.url, rules=self._rules)
+            if url and self._seen.add(url):
+                self._last_link += 1
+                host = self._places.host(url)
+                placed.append(Link(self._last_link, url, host, source, depth, outlink.anchor, promise=promise))
+                found.append(at)
+        return placed, found
+
+    def _sites(self, placed: Sequence[Link]) -> npt.NDArray[np.int64]:
+        return self._places.sites(np.array([link.host for link in placed], np.int32))
+
+
+def _featured(placed: Sequence[Link], features: npt.NDArray[np.float32] | None) -> list[Link]:
+    """The links with their rows of features, under a policy that needs any."""
+    if features is None:
+        return list(placed)
+    return [replace(link, features=row) for link, row in zip(placed, features, strict=True)]
