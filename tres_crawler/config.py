@@ -182,10 +182,6 @@ class ChooseSettings(Section):
     """A link is taken if its value is at least (1 - eagerness) times the best that waits, hosts that must rest
     included: 0 waits for the best host, 1 always fetches something."""
 
-    candidates: int = Field(1, ge=1, le=100_000)
-    """Links valued for a choice, about: while leaves are fewer than that, each offers several. 1: one a leaf, as in
-    TRES, Alg. 2."""
-
 
 class FrontierSettings(Section):
     """How the Tree-Frontier grows."""

@@ -86,18 +86,10 @@ def test_a_sample_is_drawn_without_being_removed_held_or_not() -> None:
     assert frontier_of({}, 1.0).sample(best=True) is None
 
 
-def test_few_leaves_offer_several_links_each_so_that_the_best_is_hardly_missed() -> None:
-    def frontier(candidates: int) -> ValuedFrontier:
-        rng = np.random.default_rng(1)
-        tree = TreeFrontier(Tree(1), rng)
-        made = ValuedFrontier(tree, lambda features, hosts: features[:, 0], 1.0, lambda host: False, rng, candidates)
-        made.place(Offer(n, n, features=np.array([n / 100], np.float32)) for n in range(1, 101))
-        return made
-
-    assert len(offered(frontier(1))) == 1
-    several = offered(frontier(50))
-    assert 20 < len(several) == len(set(several)) <= 50
-    assert several == sorted(several, reverse=True)
-    assert several[0] > 90
-    # More candidates than there are links do no harm.
-    assert len(offered(frontier(10_000))) <= MOST_OFFERS
+def test_a_better_draw_of_a_free_host_is_no_reason_to_wait() -> None:
+    rng = np.random.default_rng(1)
+    tree = TreeFrontier(Tree(1), rng)
+    frontier = ValuedFrontier(tree, lambda features, hosts: features[:, 0], 0.5, lambda host: False, rng)
+    frontier.place(Offer(n, n, features=np.array([0.1 if n % 2 else 0.9], np.float32)) for n in range(1, 41))
+    # One leaf with good and bad links: with nothing under way, an empty answer would end the crawl's life.
+    assert all(len(offered(frontier)) == 1 for _ in range(50))

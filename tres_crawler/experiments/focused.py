@@ -23,13 +23,11 @@ BASE = {
     "features.set": "paper",
     "learn.prior": "true",
     "choose.eagerness": "0.5",
-    "choose.candidates": "1",
     "learn.steps_per_page": "1",
 }
 """What `targets` varies, one or two at a time; written out, so that a cell stays what it is when a default changes."""
 TARGETS: tuple[Mapping[str, str], ...] = (
     {},
-    {"choose.candidates": "4096"},
     {"learn.steps_per_page": "4"},
     {"choose.eagerness": "1.0"},
     {"learn.discount": "0"},

@@ -17,7 +17,7 @@ class GuidedFrontier:
 
     def guide_through(self, links: Iterable[Offer]) -> None:
         """Show the guide links that the policy has by itself."""
-        if self._guide:
+        if self._guide is not None:
             self._guide.place(links)
 
     def let_go(self) -> None:

@@ -69,9 +69,7 @@ class TresPolicy:
         self._learner = Ddqn(learn, self._describer.name, self._describer.dim, prior=prior, seed=seed)
         self._trainer = Trainer(self._learner, self._diverged)
         tree = TreeFrontier(Tree(self._describer.dim, self._growth), rng)
-        self.frontier = ValuedFrontier(
-            tree, self._value, settings.choose.eagerness, is_out_of_reach, rng, settings.choose.candidates
-        )
+        self.frontier = ValuedFrontier(tree, self._value, settings.choose.eagerness, is_out_of_reach, rng)
 
     @property
     def reads_contexts(self) -> bool:

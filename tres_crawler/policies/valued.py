@@ -27,7 +27,6 @@ class ValuedFrontier:
         eagerness: float,
         is_out_of_reach: Callable[[int], bool],
         rng: np.random.Generator,
-        candidates: int = 1,
     ) -> None:
         self.tree = tree
         self.exploration = 0.0
@@ -36,7 +35,6 @@ class ValuedFrontier:
         self._eagerness = eagerness
         self._is_out_of_reach = is_out_of_reach
         self._rng = rng
-        self._candidates = candidates
 
     def __len__(self) -> int:
         return len(self.tree)
@@ -59,7 +57,7 @@ class ValuedFrontier:
             )
 
     def offer(self) -> list[Offer]:
-        offers = self._drawn()
+        offers = self.tree.offers()
         if not len(offers):
             return []
         values = self._value(offers.features, offers.hosts)
@@ -69,21 +67,6 @@ class ValuedFrontier:
         order[explored] = self._rng.integers(len(offers), size=int(explored.sum()))
         chosen = dict(zip(order.tolist(), explored.tolist(), strict=True))
         return [self._offer(offers, row, float(values[row]), explored=random) for row, random in chosen.items()]
-
-    def _drawn(self) -> Offers:
-        """An offer of every leaf, or several different ones while leaves are few: a leaf's links are not all alike."""
-        first = self.tree.offers()
-        turns = min(self._candidates, len(self.tree)) // max(1, len(first))
-        if turns < 2:
-            return first
-        drawn = [first, *(self.tree.offers() for _ in range(turns - 1))]
-        _, at = np.unique(np.concatenate([offers.links for offers in drawn]), return_index=True)
-        return Offers(
-            np.concatenate([offers.links for offers in drawn])[at],
-            np.concatenate([offers.hosts for offers in drawn])[at],
-            np.concatenate([offers.leaves for offers in drawn])[at],
-            np.concatenate([offers.features for offers in drawn])[at],
-        )
 
     def take(self, offer: Offer) -> None:
         self.tree.take(offer.link)
@@ -119,7 +102,9 @@ class ValuedFrontier:
             for row in np.argsort(-waiting, kind="stable"):
                 if waiting[row] <= best:
                     break
-                if not self._is_out_of_reach(int(samples.hosts[row])):
+                host = int(samples.hosts[row])
+                # A better draw of a host that is free is no reason to wait: nothing would ever end the waiting.
+                if self.tree.is_held(host) and not self._is_out_of_reach(host):
                     best = float(waiting[row])
                     break
         return (1 - self._eagerness) * best if best > 0 else -np.inf
