@@ -206,3 +206,11 @@ async def test_a_frontier_that_runs_dry_says_so(site: SmallSite, database: Datab
     summary = await (await started(site, database)).run()
     assert (summary.pages, summary.stop_reason, summary.waiting) == (2, StopReason.FRONTIER_EMPTY, 0)
     assert [row.relevant for row in await pages.outcomes(database, 1)] == [True, True]
+
+
+async def test_a_learner_that_has_learned_nothing_since_can_be_saved_again(site: SmallSite, database: Database) -> None:
+    good_and_bad_web(site)
+    crawl = await started(site, database, learn={"steps_per_page": 0.0})
+    assert (await crawl.run()).stop_reason is StopReason.BUDGET
+    again = await Crawl.load(database, crawl.id, {"max_pages": 80})
+    assert (await again.run()).stop_reason is StopReason.BUDGET
