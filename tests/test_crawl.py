@@ -457,3 +457,14 @@ async def test_two_crawls_that_share_their_manners_never_ask_a_host_twice_as_har
     assert site.most_under_way["a.test"] == 1
     gaps = [later.arrived - earlier.finished for earlier, later in pairwise(site.asked)]
     assert min(gaps) >= 0.05
+
+
+async def test_slots_are_earned_by_pages(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/")
+    crawl = await make_crawl(site.topic("a.test/"), {"slots": 4}, max_pages=2000)
+    free = []
+    crawl._bootstrap_pages = 0
+    for pages in (0, 7, 8, 16, 500):
+        crawl._tally.pages = pages
+        free.append(crawl._free_slots())
+    assert free == [1, 1, 2, 3, 4]

@@ -182,6 +182,10 @@ class ChooseSettings(Section):
     """A link is taken if its value is at least (1 - eagerness) times the best that waits, hosts that must rest
     included: 0 waits for the best host, 1 always fetches something."""
 
+    pages_per_slot: int = Field(8, ge=0, le=1000)
+    """A crawl begins with one fetch at a time and may have one more under way for every so many pages it has: the
+    first links are chosen best when the pages before them are known. 0: all of `fetch.slots` at once."""
+
 
 class FrontierSettings(Section):
     """How the Tree-Frontier grows."""

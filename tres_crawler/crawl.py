@@ -149,6 +149,7 @@ class Crawl:
         self.record = record
         self.settings = settings.crawl
         self.slots = fetch_settings.slots
+        self._pages_per_slot = settings.choose.pages_per_slot
         self.retries = fetch_settings.retries
         self.stop_reason: StopReason | None = None
         self.stop_detail: str | None = None
@@ -419,7 +420,8 @@ class Crawl:
         if self.state is not CrawlState.RUNNING:
             return 0
         budget = (self._bootstrap_pages or self.settings.max_pages) - self._tally.pages
-        return max(0, min(self.slots, budget) - self._in_flight)
+        earned = 1 + self._tally.pages // self._pages_per_slot if self._pages_per_slot else self.slots
+        return max(0, min(self.slots, budget, earned) - self._in_flight)
 
     def _is_out_of_reach(self, host: int) -> bool:
         """Whether a host will not be asked soon: its site is full, or it rests for long."""

@@ -81,7 +81,7 @@ async def test_a_resumed_crawl_has_the_same_tree_the_same_links_and_a_learner_th
     assert np.allclose(again._value(vectors, hosts), before._value(vectors, hosts))
 
 
-async def test_experiences_that_came_after_the_last_snapshot_are_remembered_again(
+async def test_experiences_that_came_after_the_last_snapshot_are_learned_from_again(
     site: SmallSite, database: Database
 ) -> None:
     good_and_bad_web(site)
@@ -93,7 +93,11 @@ async def test_experiences_that_came_after_the_last_snapshot_are_remembered_agai
 
         await connection.execute(snapshots.delete())
     again = policy_of(await Crawl.load(database, crawl.id, {"max_pages": 80}))
+    await again.catch_up()
     assert again._learner.last_page == 60
+    # One gradient step for each of the pages: a kill costs no lessons.
+    assert again.version == 60
+    await again.close()
 
 
 async def test_at_one_slot_a_seed_makes_a_crawl_repeatable(site: SmallSite, database: Database) -> None:
@@ -202,3 +206,11 @@ async def test_a_frontier_that_runs_dry_says_so(site: SmallSite, database: Datab
     summary = await (await started(site, database)).run()
     assert (summary.pages, summary.stop_reason, summary.waiting) == (2, StopReason.FRONTIER_EMPTY, 0)
     assert [row.relevant for row in await pages.outcomes(database, 1)] == [True, True]
+
+
+async def test_a_learner_that_has_learned_nothing_since_can_be_saved_again(site: SmallSite, database: Database) -> None:
+    good_and_bad_web(site)
+    crawl = await started(site, database, learn={"steps_per_page": 0.0})
+    assert (await crawl.run()).stop_reason is StopReason.BUDGET
+    again = await Crawl.load(database, crawl.id, {"max_pages": 80})
+    assert (await again.run()).stop_reason is StopReason.BUDGET

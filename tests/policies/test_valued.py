@@ -84,3 +84,12 @@ def test_a_sample_is_drawn_without_being_removed_held_or_not() -> None:
     assert best is not None and best[0] == np.float32(0.9)
     assert len(frontier) == 2
     assert frontier_of({}, 1.0).sample(best=True) is None
+
+
+def test_a_better_draw_of_a_free_host_is_no_reason_to_wait() -> None:
+    rng = np.random.default_rng(1)
+    tree = TreeFrontier(Tree(1), rng)
+    frontier = ValuedFrontier(tree, lambda features, hosts: features[:, 0], 0.5, lambda host: False, rng)
+    frontier.place(Offer(n, n, features=np.array([0.1 if n % 2 else 0.9], np.float32)) for n in range(1, 41))
+    # One leaf with good and bad links: with nothing under way, an empty answer would end the crawl's life.
+    assert all(len(offered(frontier)) == 1 for _ in range(50))

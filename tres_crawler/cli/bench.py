@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +12,11 @@ from rich.console import Console
 
 from tres_crawler.cli.common import console, run
 from tres_crawler.experiments import fetch as fetching
+from tres_crawler.experiments import focused as crawling
+from tres_crawler.experiments import focused_plots
 from tres_crawler.experiments import frontier as waiting
 from tres_crawler.experiments.report import Report, Say
+from tres_crawler.simweb.describe import make_folder
 
 app = typer.Typer(help="Measure what this crawler does, beside other ways to do it.", no_args_is_help=True)
 
@@ -80,6 +85,42 @@ def relevance(
 
     options = Options.of(topic or (), part or (), data, plots, quick)
     show(run(measured(options, sayer())), as_json)
+
+
+@app.command("focused")
+def focused(
+    parts: Annotated[
+        list[str] | None, typer.Option("--part", help=f"Which question: {', '.join(crawling.PARTS)}.  [default: all]")
+    ] = None,
+    pages: Annotated[int | None, typer.Option(min=1, help="Pages of a crawl.  [default: the part's own]")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Crawls of a kind.  [default: the part's own]")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Crawls at once.")] = 2,
+    policies: Annotated[
+        list[str] | None, typer.Option("--policy", help="Of part learn.  [default: tres, best-first, random]")
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep finished crawls there, and run none of them again.")
+    ] = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures there.")] = None,
+) -> None:
+    """True harvest and relevant sites of crawls of simulated webs, each in processes of its own."""
+    plan = crawling.Plan(sayer(), pages, seeds, jobs, keep=keep, quick=quick)
+    if policies:
+        plan = replace(plan, policies=tuple(policies))
+    names = crawling.chosen_parts(parts or ())
+    if plots:
+        make_folder(plots)
+    reports: list[Report] = []
+    for name in names:
+        reports.append(run(crawling.PARTS[name](plan)))
+        if plots and (picture := focused_plots.plot(reports[-1], plots)):
+            plan.say(f"Picture: {picture}")
+        if not as_json:
+            show(reports[-1], as_json)
+    if as_json:
+        print(json.dumps([asdict(report) for report in reports], indent=2))
 
 
 def sayer() -> Say:

@@ -163,6 +163,9 @@ class TreeFrontier:
         if self._holds[host] == 1 and self._by_host.sizes[host]:
             self._park(self._by_host.items(host))
 
+    def is_held(self, host: int) -> bool:
+        return host < len(self._holds) and bool(self._holds[host])
+
     def release(self, host: int) -> None:
         """Undo one hold."""
         if host >= len(self._holds) or not self._holds[host]:

@@ -104,13 +104,15 @@ class TresPolicy:
         elif policy:
             self._learner.load_policy(policy)
         self._trainer.weights = self._learner.weights()
+        learned = self._learner.last_page
         for row in saved:
-            if row.page > self._learner.last_page:
+            if row.page > learned:
                 outlinks = learning.matrix(
                     await links.features_of(database, self._crawl, row.page), self._describer.dim
                 )
                 vector = np.frombuffer(row.features, np.float32)
-                self._learner.remember(Transition(row.page, vector, rewards[row.page], outlinks))
+                # By the trainer, which owes them their gradient steps: a kill must not cost lessons.
+                self._trainer.remember(Transition(row.page, vector, rewards[row.page], outlinks))
         self._plan()
 
     def describe_seeds(self, seeds: Sequence[Outlink], sites: Numbers) -> Floats:

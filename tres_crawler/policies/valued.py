@@ -102,7 +102,9 @@ class ValuedFrontier:
             for row in np.argsort(-waiting, kind="stable"):
                 if waiting[row] <= best:
                     break
-                if not self._is_out_of_reach(int(samples.hosts[row])):
+                host = int(samples.hosts[row])
+                # A better draw of a host that is free is no reason to wait: nothing would ever end the waiting.
+                if self.tree.is_held(host) and not self._is_out_of_reach(host):
                     best = float(waiting[row])
                     break
         return (1 - self._eagerness) * best if best > 0 else -np.inf

@@ -224,6 +224,8 @@ class _Connection(asyncio.Protocol):
             if self._server.log:
                 conditional = "if-none-match" in headers or "if-modified-since" in headers
                 self._server.log.add(arrived, host, path, said.status, conditional)
+            if self._transport.is_closing():
+                return  # whoever asked has been killed while the answer was slow
             self._send(said, with_body=method != "HEAD", closing=headers.get("connection", "").lower() == "close")
             self._next()
 

@@ -18,7 +18,8 @@ Floats = npt.NDArray[np.float32]
 
 INSERT_EXPERIENCE = insert(experience_table)
 INSERT_NODE = insert(node_table)
-INSERT_SNAPSHOT = insert(snapshots)
+INSERT_SNAPSHOT = insert(snapshots).prefix_with("OR REPLACE")
+"""A learner that has taken no step since it was saved, as after a restart, is saved under the same version again."""
 DELETE_OLDER = delete(snapshots).where(
     snapshots.c.crawl == bindparam("of_crawl"),
     snapshots.c.kind == bindparam("of_kind"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import bindparam, func, insert, select, update
 
 from tres_crawler.records import Link, LinkState, Offer
-from tres_crawler.store.database import Change, Database
+from tres_crawler.store.database import AnyRow, Change, Database
 from tres_crawler.store.tables import hosts, links, sites
 from tres_crawler.text import fingerprint
 
@@ -129,6 +129,13 @@ async def features_of(database: Database, crawl: int, source: int) -> list[bytes
         select(links.c.features).where(links.c.crawl == crawl, links.c.source == source, links.c.features.is_not(None))
     )
     return [row.features for row in found]
+
+
+async def described(database: Database, crawl: int) -> Sequence[AnyRow]:
+    """URL, site, features and promise of every link, whatever has become of it."""
+    same_host = (hosts.c.crawl == links.c.crawl) & (hosts.c.number == links.c.host)
+    columns = (links.c.url, hosts.c.site, links.c.features, links.c.promise)
+    return await database.rows(select(*columns).join(hosts, same_host).where(links.c.crawl == crawl))
 
 
 async def placed(database: Database, crawl: int) -> list[int]:

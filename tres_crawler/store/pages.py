@@ -109,6 +109,13 @@ async def outcomes(database: Database, crawl: int) -> Sequence[AnyRow]:
     )
 
 
+async def learner_versions(database: Database, crawl: int) -> list[int]:
+    """Of the learner that chose each page, in order; pages that no learner chose are left out."""
+    of_crawl = (pages.c.crawl == crawl, pages.c.learner_version.is_not(None))
+    found = await database.rows(select(pages.c.learner_version).where(*of_crawl).order_by(pages.c.number))
+    return [row.learner_version for row in found]
+
+
 EXPORT_COLUMNS = (
     "number",
     "url",

@@ -1,0 +1,116 @@
+"""The focused benchmark at its smallest: what it reports and keeps, not how well anything crawls."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.commands import tres
+from tres_crawler.errors import ConfigError
+from tres_crawler.experiments import afterwards, cells, focused, focused_plots
+from tres_crawler.experiments.cells import Cell
+from tres_crawler.simweb.describe import split
+from tres_crawler.simweb.model import Form, Web
+from tres_crawler.simweb.params import family
+
+CHEAP = (("fetch.slots", "4"), ("relevance.model", "prior"))
+TINY = Cell(0, "games", "best-first", 30, 1, CHEAP)
+
+
+async def test_cells_of_an_interrupted_bench_are_not_run_again(tmp_path: Path) -> None:
+    said: list[str] = []
+    first = await cells.run_cells([TINY], tmp_path, 1, said.append)
+    figures = first[TINY]
+    assert (figures["pages"], figures["own"]["stop_reason"]) == (30, "budget")
+    assert figures["harvest"] == round(figures["relevant_pages"] / 30, 4)
+    assert figures["curve"][-1] == [30, figures["relevant_pages"], figures["relevant_sites"]]
+    assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
+    # As if a bench of two cells had been killed while it wrote the second.
+    other = replace(TINY, policy="tres", seed=2, kills=1)
+    (tmp_path / f"{other.name}.json").write_text('{"cell":')
+    said.clear()
+    both = await cells.run_cells([TINY, other], tmp_path, 2, said.append)
+    assert said[0] == "1 of 2 cells were kept from before"
+    assert len(said) == 2
+    assert both[TINY] == figures
+    killed, ended = both[other]["lives"]
+    assert 0 < killed["pages"] < ended["pages"] == 30
+    assert killed["same_tree"] and ended["same_tree"]
+    assert both[other]["learned"]["irrelevant"]["links"] > 0
+    kept = json.loads((tmp_path / f"{other.name}.json").read_text())
+    assert kept["cell"]["policy"] == "tres"
+
+
+def test_equal_cells_have_one_name_and_others_another() -> None:
+    ways = [TINY, replace(TINY, seed=2), replace(TINY, kills=1), replace(TINY, settings=())]
+    assert len({cell.name for cell in ways}) == 4
+    assert replace(TINY).name == TINY.name
+    assert asdict(TINY)["settings"] == CHEAP
+
+
+def test_a_cell_knows_nobodys_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRES_LEARN__DISCOUNT", "0.7")
+    found = replace(TINY, settings=(("crawl.max_per_site", "none"),)).environment()
+    assert "TRES_LEARN__DISCOUNT" not in found
+    assert (found["TRES_FETCH__DELAY_SECONDS"], found["TRES_CRAWL__MAX_PER_SITE"]) == ("0", "none")
+
+
+def test_what_a_link_leads_to_is_told_by_truth() -> None:
+    web = Web(family("tune", 0))
+    number = web.topic_names.index("games")
+    region = web.regions_of_topic[number][0]
+    assert afterwards.group_of(web, web.url(web.gate(region, 0)), "games") == "gate"
+    assert afterwards.group_of(web, web.url(web.gate(region, 0)), "health") == "other hub"
+    assert afterwards.group_of(web, "http://nowhere.example/", "games") == "nothing"
+    assert afterwards.group_of(web, web.seeds("games")[0], "games") == "relevant"
+    assert afterwards.group_of(web, web.seeds("health")[0], "games") == "irrelevant"
+    directory = web.sites[web.directories[0]]
+    listing = next(web.page(directory, at) for at in range(1, directory.size))
+    assert listing.form is Form.LISTING
+    assert split(web.url(listing))[0] == directory.host
+    assert afterwards.group_of(web, web.url(listing), web.topic_names[listing.subject]) == "listing"
+
+
+def test_odds_are_a_half_where_there_is_no_difference() -> None:
+    assert afterwards.odds_above(np.array([1.0, 2.0]), np.array([1.0, 2.0])) == 0.5
+    assert afterwards.odds_above(np.array([3.0]), np.array([1.0, 2.0])) == 1.0
+    mine = np.array([True] * 2 + [False] * 40)
+    score = np.array([0.5, 0.5] + [0.1] * 20 + [0.9] * 20)
+    found = afterwards.compared(mine, ~mine, np.array([0, 0] + [0] * 20 + [1] * 20), {"value": score})
+    assert (found["links"], found["value"], found["value_odds"], found["value_odds_alike"]) == (2, 0.5, 0.5, 1.0)
+
+
+def test_harvest_of_late_is_over_two_hundred_pages() -> None:
+    curve = [[100, 50, 1], [200, 60, 2], [300, 160, 3], [330, 160, 3]]
+    assert focused.late([{"curve": curve}]) == [0.5, 0.3, 0.55]
+    assert focused.spread([1.0, 3.0]) == "2.0 ± 1.4"
+
+
+def test_curves_and_fronts_have_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plan = focused.Plan(lambda _: None)
+    drawn = plan.report("learn", [], [], curves={"tres": [0.1, 0.2]})
+    assert focused_plots.plot(drawn, tmp_path) == tmp_path / "focused-learn.png"
+    front = plan.report("front", [], [], points={"pages": [(0.5, 10)]})
+    assert focused_plots.plot(front, tmp_path) == tmp_path / "focused-front.png"
+    assert focused_plots.plot(plan.report("async", [], []), tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--part", "lern"], 'There is no part "lern" of this bench. Did you mean "learn"?'),
+        (["--policy", "bestfirst"], 'There is no policy "bestfirst". Did you mean "best-first"?'),
+        (["--keep", "/dev/null/cells"], "/dev/null/cells cannot be a folder for cells"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(given: list[str], told: str, tmp_path: Path) -> None:
+    done = tres("bench", "focused", *given, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr
+    with pytest.raises(ConfigError):
+        focused.chosen_parts(["nothing"])

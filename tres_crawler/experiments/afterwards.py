@@ -1,0 +1,148 @@
+"""What a crawl has left in its database: how far it came, whether its tree can be rebuilt, how it values hubs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tres_crawler.config import Settings
+from tres_crawler.features import Describer, SiteRatios
+from tres_crawler.frontier.tree import Growth, Node, Tree
+from tres_crawler.records import Outcome
+from tres_crawler.simweb.describe import resolve, split
+from tres_crawler.simweb.model import Form, Page, Web
+from tres_crawler.store import crawls, judging, learning, links, pages
+from tres_crawler.store.database import Database
+from tres_crawler.store.datadir import DataDir
+
+CRAWL = 1
+BANDS = (0.1, 0.3, 0.6)
+"""Links are compared at like anchor probability: below, between and above these."""
+FEW = 20
+"""A band needs so many ordinary links to be compared with."""
+
+Floats = npt.NDArray[np.floating[Any]]
+
+
+async def life(data: Path) -> dict[str, Any]:
+    """How far a crawl had come when it ended or was killed."""
+    async with Database(DataDir(data).url, read_only=True) as database:
+        record = await crawls.get(database, CRAWL)
+        saved = await pages.outcomes(database, CRAWL)
+        versions = await pages.learner_versions(database, CRAWL)
+        told = {"pages": len(saved), "version": versions[-1] if versions else None}
+        if record.policy != "tres":
+            return told
+        return {**told, "versions": versions[::50], **await _trees(database, Settings.kept(record.settings), saved)}
+
+
+async def judged(data: Path, web: Web, topic: str) -> dict[str, float | None]:
+    """How right the crawl's own judge was on the pages it had."""
+    async with Database(DataDir(data).url, read_only=True) as database:
+        saved = [row for row in await pages.outcomes(database, CRAWL) if row.outcome == Outcome.JUDGED]
+    said = np.array([bool(row.relevant) for row in saved], bool)
+    true = np.array([web.topic_of(*split(row.url)) == topic for row in saved], bool)
+    both = int((said & true).sum())
+    return {"precision": _part(both, int(said.sum())), "recall": _part(both, int(true.sum()))}
+
+
+def _part(some: int, of_all: int) -> float | None:
+    return round(some / of_all, 3) if of_all else None
+
+
+async def _trees(database: Database, settings: Settings, saved: Any) -> dict[str, Any]:
+    """The tree as a restart finds it beside one grown anew from the same experiences."""
+    judge = await judging.newest_version(database, CRAWL)
+    rows = await learning.experiences(database, CRAWL)
+    width = Describer(settings.features, ()).dim
+    vectors = learning.matrix((row.features for row in rows), width)
+    rewards = {row.number: float(row.relevant) for row in saved}
+    known = np.array([rewards[row.page] for row in rows], np.float32)
+    growth = Growth(settings.frontier.min_experiences, settings.frontier.max_depth, settings.frontier.max_leaves)
+    nodes = [Node(*row) for row in await learning.nodes(database, CRAWL, judge[0] if judge else 1)]
+    restored, grown = Tree.restored(nodes, vectors, known, growth), Tree.grown(vectors, known, growth)
+    waiting = learning.matrix((await links.waiting_columns(database, CRAWL)).features, width)
+    same = (
+        list(restored.splits()) == list(grown.splits())
+        and all(np.array_equal(*pair) for pair in zip(restored.experienced(), grown.experienced(), strict=True))
+        and np.array_equal(restored.route(waiting), grown.route(waiting))
+    )
+    return {"leaves": restored.leaves, "same_tree": same}
+
+
+# ---- hubs ----
+
+
+async def learned(data: Path, web: Web, topic: str) -> dict[str, Any]:
+    """What the learner, and best-first beside it, hold of the links to hubs and to other pages, by truth."""
+    async with Database(DataDir(data).url, read_only=True) as database:
+        settings = Settings.kept((await crawls.get(database, CRAWL)).settings)
+        policy = await learning.newest(database, CRAWL, learning.POLICY)
+        saved = await pages.outcomes(database, CRAWL)
+        rows = [row for row in await links.described(database, CRAWL) if row.features]
+    # torch takes seconds to import, and every command imports this module.
+    from tres_crawler.learn.ddqn import Ddqn
+
+    describer = Describer(settings.features, ())
+    learner = Ddqn(settings.learn, describer.name, describer.dim, prior=describer.simple_rule())
+    if policy is None:
+        return {}
+    learner.load_policy(policy)
+    ratios = SiteRatios()
+    ratios.restore(np.array([row.site for row in saved]), np.array([bool(row.relevant) for row in saved]))
+    features = learning.matrix((row.features for row in rows), describer.dim)
+    sites = np.array([row.site for row in rows], np.int64)
+    values = learner.weights().values(describer.refresh(features, sites, ratios))
+    promises = np.array([row.promise for row in rows])
+    groups = np.array([group_of(web, row.url, topic) for row in rows])
+    bands = np.digitize(features[:, describer.columns.index("anchor_probability")], BANDS)
+    return {
+        name: compared(groups == name, groups == "irrelevant", bands, {"value": values, "promise": promises})
+        for name in ("listing", "gate", "relevant", "irrelevant")
+    }
+
+
+def group_of(web: Web, url: str, topic: str) -> str:
+    """What a link leads to: a directory's list for the topic, a tunnel to it, a relevant page, or none of these."""
+    number = web.topic_names.index(topic)
+    page: Page | None = resolve(web, *split(url))[1]
+    if page is None:
+        return "nothing"
+    if page.form is Form.LISTING:
+        return "listing" if page.subject == number else "other hub"
+    if page.form is Form.GATE:
+        return "gate" if web.gate_place(page)[0].topic == number else "other hub"
+    return "relevant" if web.truth(page) == number else "irrelevant"
+
+
+def compared(
+    mine: npt.NDArray[np.bool_], others: npt.NDArray[np.bool_], bands: npt.NDArray[Any], scores: Mapping[str, Floats]
+) -> dict[str, Any]:
+    """Of each score: its mean and standard error, and how often it is above that of one of the others.
+
+    `odds` is over all links, 0.5 means no difference; `odds_alike` compares within bands of anchor probability.
+    """
+    found: dict[str, Any] = {"links": int(mine.sum())}
+    if not mine.any():
+        return found
+    alike = [band for band in np.unique(bands[mine]) if (others & (bands == band)).sum() >= FEW]
+    for name, score in scores.items():
+        here = score[mine]
+        weights = [int((mine & (bands == band)).sum()) for band in alike]
+        odds = [odds_above(score[mine & (bands == band)], score[others & (bands == band)]) for band in alike]
+        found[name] = float(here.mean())
+        found[f"{name}_error"] = float(here.std() / len(here) ** 0.5)
+        found[f"{name}_odds"] = odds_above(here, score[others]) if others.any() else None
+        found[f"{name}_odds_alike"] = float(np.average(odds, weights=weights)) if alike else None
+    return found
+
+
+def odds_above(mine: Floats, others: Floats) -> float:
+    """The chance that one of mine is above one of the others; a tie counts half."""
+    ordered = np.sort(others)
+    below = np.searchsorted(ordered, mine, "left") + np.searchsorted(ordered, mine, "right")
+    return float(below.mean() / 2 / len(ordered))
