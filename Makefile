@@ -11,7 +11,7 @@ help:
 	@echo "make serve   start the service on http://127.0.0.1:8000"
 	@echo "make test    lint, types, import layers, tests"
 	@echo "make check   the same without the tests"
-	@echo "make bench   benchmarks (minutes)"
+	@echo "make bench   benchmarks (an hour)"
 	@echo "make clean   remove what the others made"
 
 $(READY): pyproject.toml requirements.lock
@@ -40,6 +40,9 @@ test: check
 
 bench: $(READY)
 	$(BIN)/tres bench fetch
+	$(BIN)/tres bench frontier
+	$(BIN)/tres bench relevance --part bootstrap --part anchors --part speed --part calibration
+	$(BIN)/tres bench focused
 	$(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -s
 
 lock: $(READY)

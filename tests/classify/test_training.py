@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.texts import COOKING, GARDEN, made_examples
+from tres_crawler.classify.figures import best_threshold, calibration_error, measure
 from tres_crawler.classify.neural import Calibration, NeuralModel
 from tres_crawler.classify.prior import Prior, sigmoid
 from tres_crawler.classify.svm import SvmModel
@@ -18,13 +19,10 @@ from tres_crawler.classify.training import (
     Fitted,
     Kind,
     Lesson,
-    best_threshold,
     calibrate,
-    calibration_error,
     cross_validate,
     fit,
     folds,
-    measure,
     split,
 )
 from tres_crawler.errors import ModelError

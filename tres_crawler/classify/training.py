@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from tres_crawler.classify.figures import Figures, best_threshold, calibration_error, measure
 from tres_crawler.classify.network import BiLstm
 from tres_crawler.classify.neural import Calibration, Inputs, NeuralModel
 from tres_crawler.classify.prior import Prior, sigmoid
@@ -47,24 +47,6 @@ LEAST_TO_CALIBRATE = 40
 ENOUGH_LABELS = 200
 """From so many relevant labels on, the prior has no say any more."""
 BETA = {"f1": 1.0, "precision": 0.5, "recall": 2.0}
-
-
-@dataclass(frozen=True)
-class Figures:
-    """How a judge did on examples it had not learned from; `is_agreement` if those are no person's labels."""
-
-    held_out: int
-    prevalence: float
-    precision: float
-    recall: float
-    f1: float
-    macro_f1: float
-    auc: float | None
-    calibration_error: float
-    """Expected calibration error over ten bins."""
-    uncalibrated_error: float
-    threshold: float
-    is_agreement: bool = False
 
 
 @dataclass(frozen=True)
@@ -304,7 +286,7 @@ def _batches(lesson: Lesson, rng: np.random.Generator) -> list[Indices]:
     return [parts[at] for at in rng.permutation(len(parts))]
 
 
-# ---- calibration and figures ----
+# ---- calibration ----
 
 
 def calibrate(model: NeuralModel | SvmModel, held: Sequence[Example], goal: Goal) -> Figures:
@@ -353,43 +335,3 @@ def _set_calibration(model: NeuralModel | SvmModel, known: Calibration) -> None:
         model.slope, model.intercept, model.threshold = known.trained_weight, known.prior_weight, known.threshold
     else:
         model.calibration = known
-
-
-def measure(probabilities: Floats, relevant: npt.NDArray[np.bool_], threshold: float) -> Figures:
-    said = probabilities >= threshold
-    precision, recall, f1, _ = precision_recall_fscore_support(relevant, said, average="binary", zero_division=0)
-    macro = precision_recall_fscore_support(relevant, said, average="macro", zero_division=0)[2]
-    error = calibration_error(probabilities, relevant)
-    both = 0 < relevant.sum() < len(relevant)
-    return Figures(
-        held_out=len(relevant),
-        prevalence=float(relevant.mean()),
-        precision=float(precision),
-        recall=float(recall),
-        f1=float(f1),
-        macro_f1=float(macro),
-        auc=float(roc_auc_score(relevant, probabilities)) if both else None,
-        calibration_error=error,
-        uncalibrated_error=error,
-        threshold=threshold,
-    )
-
-
-def best_threshold(probabilities: Floats, relevant: npt.NDArray[np.bool_], beta: float) -> float:
-    """The middle of the two probabilities between which F-beta is highest."""
-    order = np.argsort(-probabilities, kind="stable")
-    hits = np.cumsum(relevant[order])
-    taken = np.arange(1, len(order) + 1)
-    scores = (1 + beta**2) * hits / (beta**2 * relevant.sum() + taken)
-    at = int(np.argmax(scores))
-    after = probabilities[order[at + 1]] if at + 1 < len(order) else 0.0
-    return float(np.clip((probabilities[order[at]] + after) / 2, 0.05, 0.95))
-
-
-def calibration_error(probabilities: Floats, relevant: npt.NDArray[np.bool_], bins: int = 10) -> float:
-    """Mean distance between what was said and what was so, over bins of equal width."""
-    inside = np.minimum((probabilities * bins).astype(int), bins - 1)
-    gaps = [
-        abs(probabilities[inside == b].mean() - relevant[inside == b].mean()) * (inside == b).sum() for b in set(inside)
-    ]
-    return float(sum(gaps) / len(probabilities))

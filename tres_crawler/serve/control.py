@@ -28,7 +28,10 @@ class StartCrawl(BaseModel):
         description="A topic with name, keywords and seeds, or the name of a file in the topics folder.",
         examples=[{"name": "databases", "keywords": ["sql"], "seeds": ["https://www.example.org/"]}],
     )
-    crawl: dict[str, Any] = Field(default_factory=dict, examples=[{"max_pages": 2000, "policy": "random"}])
+    crawl: dict[str, Any] = Field(default_factory=dict, examples=[{"max_pages": 2000, "policy": "tres"}])
+    policy_from: Annotated[
+        int | None, Field(ge=1, lt=2**31, description="A crawl whose learned policy this one begins with.")
+    ] = None
 
 
 class CrawlStatus(BaseModel):
@@ -87,7 +90,7 @@ async def start(body: StartCrawl, keeper: Keeping, settings: WithSettings) -> Cr
     """Start a crawl."""
     topic = _topic(body.topic, settings)
     merged = settings.replaced("crawl", {**topic.crawl, **body.crawl})
-    return _status(*await keeper.status(await keeper.start(topic, merged)))
+    return _status(*await keeper.status(await keeper.start(topic, merged, body.policy_from)))
 
 
 @router.get("/crawls")

@@ -54,9 +54,9 @@ class Keeper:
             crawl.suspend()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def start(self, topic: Topic, settings: Settings) -> int:
+    async def start(self, topic: Topic, settings: Settings, policy_from: int | None = None) -> int:
         examples = await asyncio.to_thread(read_examples, topic)
-        number = await engine.create(self._database, topic, settings, examples)
+        number = await engine.create(self._database, topic, settings, examples, policy_from)
         await self._run(number)
         return number
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from sklearn.metrics import roc_auc_score
 
+from tres_crawler.classify.figures import Figures, measure
 from tres_crawler.classify.model import Model
-from tres_crawler.classify.training import Figures, measure
 from tres_crawler.experiments.relevance.options import KINDS, Findings, Options, middle, spread
 from tres_crawler.experiments.relevance.world import Seen, World, Worlds, truths
 from tres_crawler.experiments.report import Check, Say

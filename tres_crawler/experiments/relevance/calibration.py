@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tres_crawler.classify.figures import calibration_error
 from tres_crawler.classify.neural import NeuralModel
 from tres_crawler.classify.prior import Prior
-from tres_crawler.classify.training import calibration_error, fit, folds
+from tres_crawler.classify.training import fit, folds
 from tres_crawler.config import RelevanceSettings
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.relevance.data import Folder

@@ -11,8 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tres_crawler.classify.figures import Figures, best_threshold, measure
 from tres_crawler.classify.prior import Prior
-from tres_crawler.classify.training import Figures, Kind, best_threshold, fit, folds, measure, split
+from tres_crawler.classify.training import Kind, fit, folds, split
 from tres_crawler.experiments.relevance.data import Folder
 from tres_crawler.experiments.relevance.options import KINDS, Findings, Options, given_keywords, middle, spread, vectors
 from tres_crawler.experiments.report import Check, Say
