@@ -464,7 +464,7 @@ async def test_slots_are_earned_by_pages(site: SmallSite, make_crawl: MakeCrawl)
     crawl = await make_crawl(site.topic("a.test/"), {"slots": 4}, max_pages=2000)
     free = []
     crawl._bootstrap_pages = 0
-    for pages in (0, 7, 8, 16, 500):
-        crawl._tally.pages = pages
+    for had in (0, 7, 8, 16, 500):
+        crawl._tally.pages = had
         free.append(crawl._free_slots())
     assert free == [1, 1, 2, 3, 4]
