@@ -265,6 +265,8 @@ class Crawl:
                     await self._something_happens()
                 if self._lesson:
                     self._lesson.cancel()
+            # What is saved at the end is all that was learned: no lesson goes on after it.
+            await self._policy.catch_up()
             await self._save_policy()
         except* (StoreError, ModelError) as group:
             reason, self.stop_detail = StopReason.FAILED, str(group.exceptions[0])
