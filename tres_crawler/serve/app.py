@@ -68,6 +68,7 @@ def create_app(settings: Settings, folder: DataDir) -> FastAPI:
         version=__version__,
         description="A focused-crawler service. Errors are problem+json (RFC 9457); lists are paged by a cursor.",
         lifespan=lifespan,
+        responses=problems.documented(413, 421),
         docs_url=None,
         redoc_url=None,
     )
