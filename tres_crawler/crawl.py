@@ -53,7 +53,7 @@ from tres_crawler.records import (
     Summary,
     Topic,
 )
-from tres_crawler.relevance import Rejudged, Relevance, Version
+from tres_crawler.relevance import Rejudged, Relevance, Version, judge_of
 from tres_crawler.seen import Fingerprints, Seen
 from tres_crawler.store import crawls, judging, learning, links, robots
 from tres_crawler.store.content import Content, Nothing
@@ -93,16 +93,19 @@ async def create(
     settings: Settings,
     examples: Sequence[Example] = (),
     policy_from: int | None = None,
+    judge_from: int | None = None,
 ) -> int:
     """Write down a new crawl; `Crawl.load` then starts it like one that is resumed.
 
-    With `policy_from` it begins with what that crawl has learned about links.
+    With `policy_from` it begins with what that crawl has learned about links, with `judge_from` with its judge.
     """
     learned = await _learned(database, policy_from, settings) if policy_from else None
+    judge = await judge_of(database, judge_from, topic, settings.relevance) if judge_from else None
     kept = {name: getattr(settings, name).model_dump() for name in STORED_SECTIONS}
     seed = settings.crawl.seed if settings.crawl.seed is not None else secrets.randbits(32)
     number = await crawls.create(database, topic, kept, settings.crawl.policy, seed)
     begun = [learning.copied_policy(number, learned)] if learned else []
+    begun += [judging.new_version(number, *judge)] if judge else []
     await database.write(judging.new_examples(number, examples), *begun)
     return number
 
