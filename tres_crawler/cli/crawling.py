@@ -53,7 +53,8 @@ def crawl(
     pages: PagesOption = None,
     max_per_site: PerSiteOption = None,
     policy: Annotated[
-        str | None, typer.Option(help="Which link comes next: tres, best-first, breadth-first, random.")
+        str | None,
+        typer.Option(help="Which link comes next: tres, best-first, or one to compare with (docs/papers.md)."),
     ] = None,
     data_dir: DataDirOption = DEFAULT_DATA_DIR,
     connect_to: Annotated[

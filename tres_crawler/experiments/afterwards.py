@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tres_crawler.config import Settings
 from tres_crawler.features import Describer, SiteRatios
 from tres_crawler.frontier.tree import Growth, Node, Tree
+from tres_crawler.policies.registry import settled
 from tres_crawler.records import Outcome
 from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.model import Form, Page, Web
@@ -19,6 +20,8 @@ from tres_crawler.store import crawls, judging, learning, links, pages
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
+TREES = ("tres", "tres-paper", "tree-random")
+"""Policies with a Tree-Frontier."""
 BANDS = (0.1, 0.3, 0.6)
 """Links are compared at like anchor probability: below, between and above these."""
 FEW = 20
@@ -34,12 +37,12 @@ async def life(data: Path, crawl: int) -> dict[str, Any]:
         saved = await pages.outcomes(database, crawl)
         versions = await pages.learner_versions(database, crawl)
         told = {"pages": len(saved), "version": versions[-1] if versions else None}
-        if record.policy != "tres":
+        if record.policy not in TREES:
             return told
         return {
             **told,
             "versions": versions[::50],
-            **await _trees(database, crawl, Settings.kept(record.settings), saved),
+            **await _trees(database, crawl, settled(Settings.kept(record.settings)), saved),
         }
 
 
@@ -83,7 +86,7 @@ async def _trees(database: Database, crawl: int, settings: Settings, saved: Any)
 async def learned(data: Path, crawl: int, web: Web, topic: str) -> dict[str, Any]:
     """What the learner, and best-first beside it, hold of the links to hubs and to other pages, by truth."""
     async with Database(DataDir(data).url, read_only=True) as database:
-        settings = Settings.kept((await crawls.get(database, crawl)).settings)
+        settings = settled(Settings.kept((await crawls.get(database, crawl)).settings))
         policy = await learning.newest(database, crawl, learning.POLICY)
         saved = await pages.outcomes(database, crawl)
         rows = [row for row in await links.described(database, crawl) if row.features]
