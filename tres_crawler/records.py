@@ -57,7 +57,7 @@ class Offer:
     leaf: int = 0
     promise: float = 0.0
     features: npt.NDArray[np.float32] | None = field(default=None, compare=False)
-    value: float | None = None
+    value: float | None = field(default=None, compare=False)
     explored: bool = False
 
     @classmethod
