@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from tres_crawler import __version__
 from tres_crawler.config import Settings
 from tres_crawler.errors import ConfigError, ControlError, NotFound, StoreError, TopicError, TresError
-from tres_crawler.serve import control
+from tres_crawler.serve import control, exports
 from tres_crawler.serve.keeper import Keeper
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
@@ -42,7 +42,9 @@ def create_app(settings: Settings, folder: DataDir) -> FastAPI:
         title="tres_crawler", version=__version__, description="A focused-crawler service.", lifespan=lifespan
     )
     app.state.settings = settings
+    app.state.folder = folder
     app.include_router(control.router)
+    app.include_router(exports.router)
 
     @app.get("/healthz")
     async def healthz(request: Request) -> dict[str, str]:

@@ -132,10 +132,15 @@ EXPORT_COLUMNS = (
     "probability",
     "outlinks",
     "fetched_at",
+    "judge_version",
+    "duplicate_of",
+    "value",
 )
 
 
-async def export(database: Database, crawl: int, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+async def export(
+    database: Database, crawl: int, after: int = 0, until: int | None = None
+) -> AsyncIterator[dict[str, Any]]:
     """Every page in order, as the columns of EXPORT_COLUMNS; `after` is the last number already had."""
     query = (
         select(
@@ -154,6 +159,9 @@ async def export(database: Database, crawl: int, after: int = 0) -> AsyncIterato
             pages.c.probability,
             pages.c.outlinks,
             pages.c.fetched_at,
+            pages.c.judge_version,
+            pages.c.duplicate_of,
+            pages.c.value,
         )
         .join(sites, (sites.c.crawl == pages.c.crawl) & (sites.c.number == pages.c.site))
         .join(hosts, (hosts.c.crawl == pages.c.crawl) & (hosts.c.number == pages.c.host))
@@ -162,6 +170,8 @@ async def export(database: Database, crawl: int, after: int = 0) -> AsyncIterato
         .order_by(pages.c.number)
         .limit(EXPORT_CHUNK)
     )
+    if until is not None:
+        query = query.where(pages.c.number <= until)
     while chunk := await database.rows(query.where(pages.c.number > after)):
         for row in chunk:
             yield row._asdict()
