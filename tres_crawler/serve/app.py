@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from tres_crawler import __version__
 from tres_crawler.config import Settings
 from tres_crawler.errors import ConfigError, ControlError, NotFound, StoreError, TopicError, TresError
-from tres_crawler.serve import control, exports
+from tres_crawler.serve import control, dashboard, exports
 from tres_crawler.serve.keeper import Keeper
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
@@ -45,6 +45,7 @@ def create_app(settings: Settings, folder: DataDir) -> FastAPI:
     app.state.folder = folder
     app.include_router(control.router)
     app.include_router(exports.router)
+    dashboard.mount(app)
 
     @app.get("/healthz")
     async def healthz(request: Request) -> dict[str, str]:
