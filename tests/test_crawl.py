@@ -463,7 +463,7 @@ async def test_slots_are_earned_by_pages(site: SmallSite, make_crawl: MakeCrawl)
     site.page("a.test/")
     crawl = await make_crawl(site.topic("a.test/"), {"slots": 4}, max_pages=2000)
     free = []
-    crawl._bootstrap_pages = 0
+    crawl._lessons.bootstrap_pages = 0
     for fetched in (0, 7, 8, 16, 500):
         crawl._tally.pages = fetched
         free.append(crawl._free_slots())

@@ -65,7 +65,7 @@ def running_service(folder: Path, web: RunningWeb, **settings: str) -> Iterator[
             deadline = time.monotonic() + 30
             while time.monotonic() < deadline:
                 try:
-                    urllib.request.urlopen(f"{address}/healthz", timeout=5).close()
+                    urllib.request.urlopen(f"{address}/readyz", timeout=5).close()
                     break
                 except OSError:
                     time.sleep(0.05)
@@ -93,7 +93,7 @@ def test_a_crawl_is_started_watched_paused_and_stopped_over_rest(tmp_path: Path)
         status, ended = service.call("POST", "/api/v1/crawls/1/stop")
         assert (status, ended["state"], ended["stop_reason"]) == (200, "stopped", "stopped")
         assert service.call("POST", "/api/v1/crawls/1/stop")[0] == 409
-        assert [one["crawl_id"] for one in service.call("GET", "/api/v1/crawls")[1]] == [1]
+        assert [one["crawl_id"] for one in service.call("GET", "/api/v1/crawls")[1]["items"]] == [1]
         assert service.call("GET", "/api/v1/crawls/7")[0] == 404
 
 
@@ -137,7 +137,7 @@ def test_bad_bodies_are_explained(tmp_path: Path) -> None:
             status, problem = service.call("POST", "/api/v1/crawls", body)
             assert status == 422
             assert told in problem["detail"]
-        assert service.call("GET", "/api/v1/crawls")[1] == []
+        assert service.call("GET", "/api/v1/crawls")[1] == {"items": [], "next": None}
 
 
 def test_topic_files_start_by_themselves_and_a_killed_service_goes_on(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_topic_files_start_by_themselves_and_a_killed_service_goes_on(tmp_path: 
         with running_service(tmp_path, web, **settings) as service:
             ended = service.wait_for(1, lambda now: now["state"] == "finished")
             assert (ended["pages"], ended["stop_reason"]) == (500, "budget")
-            assert len(service.call("GET", "/api/v1/crawls")[1]) == 1
+            assert len(service.call("GET", "/api/v1/crawls")[1]["items"]) == 1
 
 
 def test_a_token_is_asked_for_where_one_is_set_and_demanded_off_the_loopback(tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ class TresPolicy:
         self._learner = Ddqn(learn, self._describer.name, self._describer.dim, prior=prior, seed=seed)
         self._trainer = Trainer(self._learner, self._diverged)
         tree = TreeFrontier(Tree(self._describer.dim, self._growth), rng)
-        self.frontier = ValuedFrontier(tree, self._value, settings.choose.eagerness, is_out_of_reach, rng)
+        eagerness = settings.choose.eagerness
+        self.frontier = ValuedFrontier(tree, self._value, eagerness, is_out_of_reach, rng, self._refreshed)
 
     @property
     def reads_contexts(self) -> bool:
@@ -151,7 +152,10 @@ class TresPolicy:
         self._plan()
         saved = [learning.new_experience(self._crawl, page.number, frozen, reward)]
         if event:
-            saved.append(learning.new_nodes(self._crawl, self._judge_version, [asdict(event.node)]))
+            node = asdict(event.node)
+            saved.append(learning.new_nodes(self._crawl, self._judge_version, [node]))
+            told = {**node, "feature": self._describer.columns[event.node.feature], "gain": event.gain}
+            saved.append(crawls.event(self._crawl, "split", **told))
         return described, saved
 
     async def catch_up(self) -> None:
@@ -192,7 +196,8 @@ class TresPolicy:
 
     async def snapshot(self) -> list[Change]:
         whole, policy = await self._trainer.snapshot(), await self._trainer.policy()
-        return learning.new_snapshot(self._crawl, self.version, whole, policy)
+        told = crawls.event(self._crawl, "learner", version=self.version, loss=self._trainer.loss)
+        return [*learning.new_snapshot(self._crawl, self.version, whole, policy), told]
 
     async def close(self) -> None:
         await self._trainer.close()
@@ -200,7 +205,10 @@ class TresPolicy:
     # ---- in between ----
 
     def _value(self, features: Floats, hosts: Hosts) -> Floats:
-        return self._trainer.values(self._describer.refresh(features, self._sites_of(hosts), self._ratios))
+        return self._trainer.values(self._refreshed(features, hosts))
+
+    def _refreshed(self, features: Floats, hosts: Hosts) -> Floats:
+        return self._describer.refresh(features, self._sites_of(hosts), self._ratios)
 
     def _enter(self, page: PageFact) -> PathState:
         before = self._paths.get(page.source) if page.source else None

@@ -148,6 +148,12 @@ class Warc:
 # ---- reading ----
 
 
+def remove_files(folder: Path, crawl: int) -> None:
+    """Remove the WARC files of a crawl."""
+    for path in _warc_folder(folder).glob(f"crawl-{crawl}-*.warc.gz"):
+        path.unlink(missing_ok=True)
+
+
 async def has_texts(database: Database, crawl: int) -> bool:
     return await _has_rows(database, texts, crawl)
 

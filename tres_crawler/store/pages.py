@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from sqlalchemy import insert, select
 
 from tres_crawler.records import Judgement, Link, Outcome
@@ -46,6 +48,11 @@ class PageRecord:
     explored: bool = False
     """Chosen at random and not for its value."""
     learner_version: int | None = None
+    features: npt.NDArray[np.float32] | None = field(default=None, compare=False)
+    """As they were known when its link was chosen."""
+    first_link: int | None = None
+    new_links: int = 0
+    """Links that were first seen on it: so many numbers from `first_link` on."""
 
 
 def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
@@ -78,6 +85,9 @@ def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
                     "leaf": page.leaf,
                     "explored": page.explored,
                     "learner_version": page.learner_version,
+                    "features": None if page.features is None else page.features.tobytes(),
+                    "first_link": page.first_link,
+                    "new_links": page.new_links,
                     "fetched_at": page.fetched_at,
                 }
             ],
