@@ -38,7 +38,7 @@ const REASONS = {
   stopped: "Stopped by a person.",
   failed: "The crawl could not go on.",
 };
-const BREATH = 1000;
+const BREATH = 1500;
 
 export function showCrawl(main, id) {
   const state = pill({ state: "running" });
@@ -83,8 +83,18 @@ export function showCrawl(main, id) {
     await view?.refresh();
   }, BREATH);
 
+  const askView = eased(async () => view?.refresh(), BREATH);
+
+  // Twice a second the figures come by themselves; all else is asked for when something has happened.
+  function happened(kind, data) {
+    if (kind !== "progress" || !whole.isConnected) return kind === "page" || kind === "relevant_page" ? undefined : ask();
+    status = data;
+    showHead();
+    return askView();
+  }
+
   const online = (is) => setText(document.getElementById("link-state"), is ? "" : "Connection lost, trying again …");
-  const unfollow = follow(`/crawls/${id}/events`, ask, online);
+  const unfollow = follow(`/crawls/${id}/events`, happened, online);
   // Rates move without any event, and so does a crawl whose stream is broken.
   const timer = setInterval(() => status?.state === "running" && ask(), 5000);
 
@@ -202,6 +212,7 @@ export function showCrawl(main, id) {
     close() {
       clearInterval(timer);
       ask.close();
+      askView.close();
       unfollow();
       online(true);
       view?.close();

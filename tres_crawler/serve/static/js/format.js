@@ -13,7 +13,9 @@ export function decimal(value, digits = 2) {
 }
 
 export function share(value, digits = 1) {
-  return value === null || value === undefined ? "–" : `${decimal(value * 100, digits)} %`;
+  if (value === null || value === undefined) return "–";
+  const least = 0.5 / 10 ** digits / 100;
+  return value > 0 && value < least ? `< ${decimal(2 * least * 100, digits)} %` : `${decimal(value * 100, digits)} %`;
 }
 
 export const rate = (value) => (value === null || value === undefined ? "–" : decimal(value, value < 10 ? 1 : 0));

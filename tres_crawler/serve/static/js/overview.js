@@ -10,11 +10,21 @@ import { empty, failed, loading } from "./states.js";
 const POINTS = 300;
 const NEWEST = 8;
 const BEST = 8;
+const SMOOTH = 5;
 
 function chartCard(title, legend, tall) {
   const chart = h(`div.chart.skeleton${tall ? ".tall" : ""}`, { role: "img", "aria-label": title });
   const key = h("div.legend", {}, legend.map(([text, tint, dash]) => h("span", {}, h(dash ? "i.dash" : "i", { style: { "--colour": `var(--${tint})` } }), text)));
   return { chart, key, element: h("section.card", {}, h("div.card-head", {}, h("h2", {}, title), key), chart) };
+}
+
+// Over a few points each: pages come in bursts, as hosts become free.
+function speeds(points) {
+  return points.map((point, at) => {
+    const before = points[at - SMOOTH] ?? { pages: 0, seconds: 0 };
+    const seconds = point.seconds - before.seconds;
+    return point.seconds === null || before.seconds === null || seconds <= 0 ? null : (point.pages - before.pages) / seconds;
+  });
 }
 
 export function show(root, crawl) {
@@ -67,7 +77,7 @@ export function show(root, crawl) {
     const area = { trace: { fill: "tozeroy", fillcolor: colour("chart-1", 0.12) } };
     await draw(sites.chart, [{ traces: [line(x, of("relevant_sites"), "relevant sites", "chart-1", area)] }]);
     await draw(speed.chart, [
-      { traces: [line(x, of("pages_per_second"), "pages/s", "chart-1", { hover: "%{y:.1f}" })] },
+      { traces: [line(x, speeds(points), "pages/s", "chart-1", { hover: "%{y:.1f}" })] },
       { traces: [line(x, of("failed"), "failed pages", "chart-4")] },
     ]);
     await draw(frontier.chart, [

@@ -73,17 +73,17 @@ export function drawer(crawl, onClosed, onChanged) {
   function choice(why) {
     const { choice: chosen } = why;
     const facts = [
-      ["Value", chosen.value === null ? null : decimal(chosen.value, 3)],
-      ["Promise", why.source === null ? null : decimal(chosen.promise, 3)],
-      ["Leaf", chosen.leaf === null ? null : number(chosen.leaf)],
-      ["Learner", chosen.learner_version === null ? null : number(chosen.learner_version)],
+      ["Value", chosen.value === null ? null : decimal(chosen.value, 3), "What the learner expected of the link: its own reward and what may come after it."],
+      ["Promise", why.source === null ? null : decimal(chosen.promise, 3), "How relevant its text looked, and half the reward of the page it stood on."],
+      ["Leaf", chosen.leaf === null ? null : number(chosen.leaf), "The leaf of the tree that offered it."],
+      ["Learner", chosen.learner_version === null ? null : number(chosen.learner_version), "Version of the learner that chose it."],
     ].filter(([, value]) => value !== null);
     return h(
       "section",
       {},
       h("h2", {}, "How it was chosen"),
       h("p", {}, why.source === null ? "It is a seed: a person named it." : HOW[chosen.how]),
-      facts.length > 0 && h("dl.facts", {}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+      facts.length > 0 && h("dl.facts", {}, facts.map(([name, value, hint]) => h("div", { title: hint }, h("dt", {}, name), h("dd", {}, value)))),
       chosen.rules.length > 0 && h("p.small.muted", {}, "True of all links of its leaf: ", chosen.rules.map(ruleText).join("; "), "."),
       chosen.features.length > 0 && h("div.bars", {}, chosen.features.map((feature) => bar(feature))),
       chosen.features.some(hasMoved) && h("p.small.muted", {}, "Bars show what was known when it was chosen, ticks what was known when the link was found."),
@@ -91,7 +91,8 @@ export function drawer(crawl, onClosed, onChanged) {
   }
 
   function ruleText(rule) {
-    return rule.replace(/^[a-z_]+/, (name) => featureName(name).toLowerCase()).replace(">=", "≥");
+    const words = rule.replace(/[a-z_]{4,}/g, (name) => featureName(name).toLowerCase());
+    return words.replace(/\d+\.\d+/g, (digits) => decimal(Number(digits))).replace(">=", "≥");
   }
 
   const hasMoved = ({ value, placed }) => Math.abs(value - placed) > 0.005;
