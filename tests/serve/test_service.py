@@ -2,81 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sqlite3
-import subprocess
 import time
 import tomllib
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-from tests.commands import TRES, RunningWeb, environment, running_simweb, tres
-from tres_crawler.exports.formats import FILE_NAME, MEDIA_TYPE, Format
-
-
-class Service:
-    """A running `tres serve` and how to talk to it."""
-
-    def __init__(self, process: subprocess.Popen[str], address: str, token: str = "") -> None:
-        self.process = process
-        self.address = address
-        self.token = token
-
-    def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
-        request = urllib.request.Request(self.address + path, method=method)
-        if self.token:
-            request.add_header("Authorization", f"Bearer {self.token}")
-        if body is not None:
-            request.add_header("Content-Type", "application/json")
-            request.data = json.dumps(body).encode()
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return answer.status, json.loads(answer.read())
-        except urllib.error.HTTPError as error:
-            assert error.headers["Content-Type"] == "application/problem+json"
-            return error.code, json.loads(error.read())
-
-    def wait_for(self, crawl: int, true_of: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            status: dict[str, Any] = self.call("GET", f"/api/v1/crawls/{crawl}")[1]
-            if true_of(status):
-                return status
-            time.sleep(0.05)
-        raise AssertionError(f"it never came true: {status}")
-
-
-@contextmanager
-def running_service(folder: Path, web: RunningWeb, **settings: str) -> Iterator[Service]:
-    given = {"FETCH__CONNECT_TO": web.address, "FETCH__DELAY_SECONDS": "0", **settings}
-    command = [*TRES, "serve", "--port", "0", "--data-dir", str(folder / "data")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(**given)) as process:
-        try:
-            assert process.stdout is not None
-            address = process.stdout.readline().rpartition(" ")[2].strip()
-            service = Service(process, address, settings.get("SERVE__TOKEN", ""))
-            deadline = time.monotonic() + 30
-            while time.monotonic() < deadline:
-                try:
-                    urllib.request.urlopen(f"{address}/readyz", timeout=5).close()
-                    break
-                except OSError:
-                    time.sleep(0.05)
-            yield service
-        finally:
-            process.terminate()
-
-
-def topic(web: RunningWeb) -> dict[str, object]:
-    seeds = (web.topics / "sports.toml").read_text().partition("seeds = ")[2]
-    return {"name": "sports", "keywords": ["match", "team"], "seeds": json.loads(seeds)}
+from tests.commands import running_simweb, tres
+from tests.serve.service import running_service, topic
 
 
 def test_a_crawl_is_started_watched_paused_and_stopped_over_rest(tmp_path: Path) -> None:
@@ -205,30 +141,3 @@ def test_feedback_is_kept_and_retrains_the_judge_of_a_running_crawl(tmp_path: Pa
                 time.sleep(0.2)
         assert row == (0,), "a person's word stands"
         service.call("POST", f"/api/v1/crawls/{number}/stop")
-
-
-def test_an_export_over_rest_is_the_one_of_the_command_line(tmp_path: Path) -> None:
-    with (
-        running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web,
-        running_service(tmp_path, web, STORE__CONTENT="text") as service,
-    ):
-        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 120}})
-        service.wait_for(1, lambda now: now["state"] == "finished")
-        route = f"{service.address}/api/v1/crawls/1/export?format="
-        for kind, name in FILE_NAME.items():
-            if kind is Format.WARC:
-                continue
-            with urllib.request.urlopen(route + kind, timeout=30) as answer:
-                sent = answer.read()
-                assert answer.headers["Content-Disposition"] == f'attachment; filename="crawl-1-{name}"'
-                assert answer.headers["Content-Type"] == MEDIA_TYPE[kind]
-            told = tres("export", "1", "--format", kind, "-o", name, cwd=tmp_path)
-            assert (told.returncode, told.stderr) == (0, "")
-            assert sent == (tmp_path / name).read_bytes()
-        with urllib.request.urlopen(route + "jsonl&after=100&limit=10", timeout=30) as answer:
-            assert [json.loads(line)["number"] for line in answer] == list(range(101, 111))
-        status, problem = service.call("GET", "/api/v1/crawls/1/export?format=warc")
-        assert (status, "has kept no exchanges" in problem["detail"]) == (422, True)
-        assert service.call("GET", "/api/v1/crawls/1/export?format=doc")[0] == 422
-        assert service.call("GET", "/api/v1/crawls/1/export?format=csv&after=-1")[0] == 422
-        assert service.call("GET", "/api/v1/crawls/9/export?format=csv")[0] == 404

@@ -13,8 +13,6 @@ from tres_crawler.cli.common import DEFAULT_DATA_DIR, ConfigOption, DataDirOptio
 from tres_crawler.errors import ConfigError
 from tres_crawler.store.datadir import DataDir
 
-SHUTDOWN_SECONDS = 10
-
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
@@ -27,9 +25,8 @@ def serve(
     Crawls that were running when it was last stopped go on by themselves.
     """
     # Imported here: the other commands start in half the time without them.
-    import uvicorn
-
     from tres_crawler.serve.app import create_app
+    from tres_crawler.serve.server import Server
 
     settings = load_settings(config).replaced("serve", {"host": host, "port": port})
     if not is_loopback(settings.serve.host) and not settings.serve.token:
@@ -37,19 +34,14 @@ def serve(
             f"Listening on {settings.serve.host} lets others in, so a token is needed. Set TRES_SERVE__TOKEN, "
             "or listen on 127.0.0.1."
         )
+    if settings.serve.webhooks and not settings.serve.webhook_secret:
+        raise ConfigError("Webhooks are signed, so they need a secret. Set TRES_SERVE__WEBHOOK_SECRET.")
     listener = _listen(settings.serve.host, settings.serve.port)
     address = f"http://{settings.serve.host}:{listener.getsockname()[1]}"
     with DataDir(Path(data_dir), settings.store.url) as folder:
         folder.tell(doing="serve", url=address)
         print(f"Service on {address}", flush=True)
-        server = uvicorn.Server(
-            uvicorn.Config(
-                create_app(settings, folder),
-                loop="uvloop",
-                log_config=None,
-                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-            )
-        )
+        server = Server(create_app(settings, folder))
         server.run(sockets=[listener])
     if not server.started:
         raise typer.Exit(1)

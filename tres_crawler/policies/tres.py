@@ -166,17 +166,21 @@ class TresPolicy:
     ) -> list[Change]:
         """Another judge, another meaning of reward: the tree grows anew, the learner's rewards are corrected."""
         self._describer = Describer(self._feature_settings, keywords)
-        vectors, _ = self.frontier.tree.tree.experienced()
+        vectors, before = self.frontier.tree.tree.experienced()
         rewards = self._count_anew(
             [page._replace(relevant=relevant.get(page.number, page.relevant)) for page in self._history]
         )
-        await self._trainer.relabel(rewards)
-        corrected = learning.relabelled(self._crawl, rewards)
-        if judge_version == self._judge_version:
-            # A few pages that the judge before was still at: its tree is young, and stays as it is.
-            return [corrected]
         # The tree has an experience for every page, in order; more may arrive while it grows beside the loop.
         known = np.array(list(rewards.values()), np.float32)
+        if judge_version == self._judge_version:
+            # A person's word, or a few pages that the judge before was still at: what has split stays as it is.
+            pages = list(rewards)
+            changed = {pages[at]: rewards[pages[at]] for at in np.flatnonzero(known != before).tolist()}
+            self.frontier.tree.tree.relabel(known)
+            await self._trainer.relabel(changed)
+            return [learning.relabelled(self._crawl, changed)]
+        await self._trainer.relabel(rewards)
+        corrected = learning.relabelled(self._crawl, rewards)
         tree = await asyncio.to_thread(Tree.grown, vectors[: len(known)], known, self._growth)
         # From here on nothing is awaited: whatever splits next is saved after the tree it belongs to.
         later, late_rewards = self.frontier.tree.tree.experienced()

@@ -7,13 +7,19 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
+from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
 from tres_crawler import __version__
 from tres_crawler.config import Settings
-from tres_crawler.serve import control, dashboard, events, exports, looking, metrics, problems, topics
+from tres_crawler.fetch.post import Poster
+from tres_crawler.serve import control, dashboard, events, exports, looking, metrics, problems, prometheus, topics
 from tres_crawler.serve.feed import Feeds
 from tres_crawler.serve.keeper import Keeper
+from tres_crawler.serve.manual import manual
+from tres_crawler.serve.prometheus import Crawls, Requests, create_registry
+from tres_crawler.serve.shield import Shield
+from tres_crawler.serve.webhooks import Webhooks
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
@@ -30,26 +36,54 @@ def create_app(settings: Settings, folder: DataDir) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with Database(folder.url) as database, Keeper(settings, database, folder.path) as keeper:
+        serve = settings.serve
+        async with (
+            Database(folder.url) as database,
+            Poster(serve.webhook_private_addresses, settings.fetch.contact) as poster,
+            Keeper(settings, database, folder.path) as keeper,
+            Webhooks(serve, database, poster),
+        ):
 
             async def progress(crawl: int) -> Mapping[str, Any]:
                 return (await control.status_of(keeper, crawl)).model_dump(mode="json")
 
             app.state.keeper = keeper
             app.state.database = database
-            app.state.feeds = Feeds(database, progress)
-            yield
-            app.state.feeds.close()
+            app.state.feeds = feeds = Feeds(database, progress)
+            registry.register(
+                Crawls(lambda: [(one.state, one.summary()) for one in keeper.running.values()], lambda: keeper.fetches)
+            )
 
+            def leave() -> None:
+                feeds.close()
+                keeper.leave()
+
+            app.state.leave = leave
+            yield
+            leave()
+
+    # No docs_url: those pages need scripts from elsewhere, which our rules for browsers forbid.
     app = FastAPI(
-        title="tres_crawler", version=__version__, description="A focused-crawler service.", lifespan=lifespan
+        title="tres_crawler",
+        version=__version__,
+        description="A focused-crawler service. Errors are problem+json (RFC 9457); lists are paged by a cursor.",
+        lifespan=lifespan,
+        responses=problems.documented(413, 421),
+        docs_url=None,
+        redoc_url=None,
     )
     app.state.settings = settings
     app.state.folder = folder
-    for routes in (control, looking, metrics, events, exports, topics):
+    app.state.registry = registry = create_registry()
+    app.add_middleware(Shield, settings=settings.serve, requests=Requests(registry))
+    for routes in (control, looking, metrics, events, exports, topics, prometheus):
         app.include_router(routes.router)
     dashboard.mount(app)
     problems.install(app)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(manual(app.openapi()))
 
     @app.get("/healthz", tags=["service"], responses=problems.documented(503))
     async def healthz(request: Request) -> Health:

@@ -23,11 +23,11 @@ from tres_crawler.store.crawls import StartKey
 from tres_crawler.topic import load_topic, parse_seed, parse_topic, shipped_topics
 
 router = APIRouter(
-    prefix="/api/v1/crawls", tags=["steer"], dependencies=[Depends(known_caller)], responses=documented(401, 422)
+    prefix="/api/v1/crawls", tags=["steer"], dependencies=[Depends(known_caller)], responses=documented(401, 403, 422)
 )
 OF_ONE = documented(404)
 STEERING = documented(404, 409)
-WITH_BODY = documented(400, 413)
+WITH_BODY = documented(400)
 
 
 class StartCrawl(Strict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +55,8 @@ class Keeper:
         self._one_start = asyncio.Lock()
         self._trees: dict[int, list[NodeLook]] = {}
         self.is_ready = False
+        """Whether all crawls that were running have been taken up."""
+        self._leave_by: float | None = None
 
     async def __aenter__(self) -> Keeper:
         self._manners = await Manners.of(self._database, self._settings.fetch, self._settings.serve.slots)
@@ -62,11 +65,12 @@ class Keeper:
 
     async def __aexit__(self, *_: object) -> None:
         self.leave()
+        assert self._leave_by is not None
         for task in self._beside:
             task.cancel()
         left = [*self._tasks.values(), *self._beside]
         if left:
-            _done, late = await asyncio.wait(left, timeout=LEAVE_SECONDS)
+            _done, late = await asyncio.wait(left, timeout=max(0.0, self._leave_by - time.monotonic()))
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
@@ -74,10 +78,17 @@ class Keeper:
     def leave(self) -> None:
         """Let every crawl save itself and end, to go on at the next start."""
         self.is_ready = False
+        if self._leave_by is None:
+            self._leave_by = time.monotonic() + LEAVE_SECONDS
         for crawl in self._running.values():
             crawl.suspend(LEAVE_PATIENCE_SECONDS)
 
     # ---- looking ----
+
+    @property
+    def fetches(self) -> int:
+        """How many are under way."""
+        return self._manners.slots.under_way if self._manners else 0
 
     @property
     def running(self) -> Mapping[int, Crawl]:

@@ -64,13 +64,14 @@ async def pages(
     site: Annotated[str | None, Query(max_length=255, description="Only pages of this site.")] = None,
     since: Annotated[datetime | None, Query(description="Only pages fetched at this time or later.")] = None,
     q: Annotated[str | None, Query(max_length=200, description="Only pages with this text in URL or title.")] = None,
+    labelled: Annotated[bool | None, Query(description="Only pages a person has labelled, or only others.")] = None,
     order: Literal["newest", "oldest"] = "newest",
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[PageItem]:
     """The pages of a crawl, a part at a time."""
     await crawls.get(database, number)
-    wanted = Wanted(relevant, site, since.timestamp() if since else None, q)
+    wanted = Wanted(relevant, site, since.timestamp() if since else None, q, labelled)
     after = position_in(cursor, f"pages {order}")
     found = await browse.listed(database, number, wanted, limit, after, newest=order == "newest")
     more = cursor_of(f"pages {order}", found[-1].number) if len(found) == limit else None
@@ -281,5 +282,6 @@ def _fetch_times(seconds: Sequence[float]) -> FetchTimes:
     return FetchTimes(
         mean_seconds=sum(seconds) / len(seconds),
         median_seconds=seconds[len(seconds) // 2],
+        p75_seconds=seconds[int(len(seconds) * 0.75)],
         p95_seconds=seconds[int(len(seconds) * 0.95)],
     )

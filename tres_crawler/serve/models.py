@@ -251,6 +251,7 @@ class FetchTimes(BaseModel):
 
     mean_seconds: float
     median_seconds: float
+    p75_seconds: float
     p95_seconds: float
 
 

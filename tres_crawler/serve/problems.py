@@ -80,10 +80,6 @@ def install(app: FastAPI) -> None:
     async def http(_request: Request, error: HTTPException) -> JSONResponse:
         return problem(error.status_code, str(error.detail), error.headers)
 
-    @app.exception_handler(Exception)
-    async def unexpected(_request: Request, _error: Exception) -> JSONResponse:
-        return problem(500, KINDS[500][1])
-
     @app.exception_handler(RequestValidationError)
     async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
         told = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())

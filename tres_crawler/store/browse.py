@@ -23,7 +23,6 @@ _LABEL = (
     .order_by(labels.c.at.desc())
     .limit(1)
     .scalar_subquery()
-    .label("label")
 )
 _LISTED = (
     pages.c.number,
@@ -40,7 +39,7 @@ _LISTED = (
     pages.c.relevant,
     pages.c.probability,
     pages.c.judge_version,
-    _LABEL,
+    _LABEL.label("label"),
     pages.c.fetched_at,
 )
 _CHOSEN = (
@@ -69,6 +68,8 @@ class Wanted:
     since: float | None = None
     text: str | None = None
     """In URL or title."""
+    labelled: bool | None = None
+    """Whether a person has said anything of them."""
 
     def conditions(self) -> list[ColumnElement[bool]]:
         found: list[ColumnElement[bool]] = []
@@ -82,6 +83,8 @@ class Wanted:
             found.append(
                 or_(*(column.icontains(self.text, autoescape=True) for column in (pages.c.url, pages.c.title)))
             )
+        if self.labelled is not None:
+            found.append(_LABEL.is_not(None) if self.labelled else _LABEL.is_(None))
         return found
 
 
