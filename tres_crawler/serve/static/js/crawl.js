@@ -1,4 +1,5 @@
 // One crawl, live: its head with state and buttons, and a tab for each way to look at it.
+import { adjust } from "./adjust.js";
 import { download, get, post, send } from "./api.js";
 import { h, icon, replace, setText } from "./dom.js";
 import { figures, pill, progress, updatePill } from "./figures.js";
@@ -134,6 +135,7 @@ export function showCrawl(main, id) {
       status.state === "running" && act("pause", "Pause", "pause"),
       (status.state === "paused" || status.state === "stopped" || status.state === "failed") && act("resume", "Resume", "play", ".primary"),
       active && act("stop", "Stop", "stop", ".danger"),
+      h("button.button", { type: "button", onclick: () => adjust(status, ask) }, icon("sliders"), "Adjust"),
       exportMenu(),
       !active && h("button.button.icon.danger", { type: "button", "aria-label": "Delete this crawl", title: "Delete this crawl", onclick: (event) => attempt(event.currentTarget, remove) }, icon("trash")),
     );

@@ -103,6 +103,7 @@ export function startForm(close) {
       input.removeAttribute("aria-invalid");
     }
     submit.disabled = true;
+    submit.textContent = "Starting …";
     try {
       const crawl = await post("/crawls", body(), { "Idempotency-Key": key });
       location.hash = `#/crawls/${crawl.crawl_id}`;
@@ -111,6 +112,7 @@ export function startForm(close) {
       showProblem(error);
     } finally {
       submit.disabled = false;
+      submit.textContent = "Start crawl";
     }
   });
   return form;

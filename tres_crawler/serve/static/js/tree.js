@@ -10,6 +10,7 @@ const ROW = 58;
 const EDGE_OF_DRAWING = 16;
 const ROWS_AT_FIRST = 12;
 const LEVELS = 10;
+const DEEPEST = 64;
 const REST_BETWEEN = 5000;
 
 export function show(root, crawl) {
@@ -17,7 +18,7 @@ export function show(root, crawl) {
   const words = h("p.small.muted");
   const most = h("span");
   const scale = h("span.scale", {}, "mean reward 0", h("i"), most);
-  const expand = h("button.button", { type: "button", onclick: () => (openAll(), draw()) }, "Open all");
+  const expand = h("button.button", { type: "button", onclick: openAll }, "Open all");
   const collapse = h("button.button", { type: "button", onclick: () => (openSome(), draw(), showRoot()) }, "Fold");
   root.append(h("section.card", {}, h("div.card-head", {}, h("h2", {}, "What the crawler has learned"), h("span.spacer"), scale, expand, collapse), words, place));
   const nodes = new Map();
@@ -44,9 +45,12 @@ export function show(root, crawl) {
     }
   }
 
-  function openAll() {
+  async function openAll() {
     touched = true;
+    levels = DEEPEST;
+    await load();
     for (const node of nodes.values()) if (node.left !== null) open.add(node.id);
+    draw();
   }
 
   async function toggle(node) {
@@ -68,7 +72,7 @@ export function show(root, crawl) {
   }
 
   async function load() {
-    const tree = await get(`/crawls/${crawl.id}/frontier?depth=${Math.min(levels, 64)}`);
+    const tree = await get(`/crawls/${crawl.id}/frontier?depth=${Math.min(levels, DEEPEST)}`);
     nodes.clear();
     for (const node of tree.nodes) nodes.set(node.id, node);
     return tree;
