@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import urllib.request
 from datetime import datetime
 from typing import Any
 
@@ -179,8 +180,6 @@ def test_hosts_say_how_pages_were_answered(served: Service) -> None:
 
 
 def test_the_service_says_that_it_is_alive_and_ready_and_how_it_does(served: Service) -> None:
-    import urllib.request
-
     assert served.call("GET", "/healthz")[1]["status"] == "ok"
     assert served.call("GET", "/readyz")[0] == 200
     with urllib.request.urlopen(f"{served.address}/metrics") as answer:
