@@ -27,6 +27,13 @@ export function replace(parent, ...children) {
   return parent;
 }
 
+// As replace, but a link that had the focus keeps it: what refreshes by itself must not throw a reader out.
+export function redraw(parent, ...children) {
+  const focused = parent.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  replace(parent, ...children);
+  if (focused) parent.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+}
+
 // Changes a text only when it differs, so that a selection or a screen reader is not disturbed.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;

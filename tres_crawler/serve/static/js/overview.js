@@ -1,7 +1,7 @@
 // One crawl at a glance: charts over its pages, the newest relevant pages, the best sites.
 import { get } from "./api.js";
 import { clear, colour, draw, line } from "./charts.js";
-import { h, keyed, replace } from "./dom.js";
+import { h, keyed, redraw, replace } from "./dom.js";
 import { share } from "./format.js";
 import { pageRow } from "./pages.js";
 import { siteTable } from "./sites.js";
@@ -120,7 +120,7 @@ export function show(root, crawl) {
       }),
       part(best, `/crawls/${crawl.id}/sites?limit=${BEST}`, ({ items }) => {
         if (!items.length) return replace(best, empty("No relevant site yet", "A site counts with its first relevant page."));
-        replace(best, siteTable(items, crawl));
+        redraw(best, siteTable(items, crawl));
       }),
     ]);
   }

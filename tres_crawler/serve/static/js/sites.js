@@ -1,6 +1,6 @@
 // Sites with relevant pages, best first, with what speaks for them.
 import { get } from "./api.js";
-import { h, replace } from "./dom.js";
+import { h, redraw, replace } from "./dom.js";
 import { number, outside, share, shortUrl } from "./format.js";
 import { empty, failed, loading } from "./states.js";
 import { clean } from "./text.js";
@@ -43,7 +43,7 @@ export function show(root, crawl) {
       items = further ? [...items, ...answer.items] : answer.items;
       next = answer.next;
       if (!items.length) return replace(place, empty("No relevant site yet", "A site counts with its first relevant page."));
-      replace(place, siteTable(items, crawl, true), next && h("div.more", {}, more));
+      redraw(place, siteTable(items, crawl, true), next && h("div.more", {}, more));
     } catch (error) {
       if (!items.length) replace(place, failed(error, () => load(false)));
     }

@@ -1,6 +1,7 @@
 // The form that starts a crawl; what is wrong is said by the API, next to the field it is about.
 import { get, post } from "./api.js";
 import { h, replace } from "./dom.js";
+import { shortUrl } from "./format.js";
 import { toast } from "./toast.js";
 
 const OBJECTIVES = [
@@ -9,6 +10,14 @@ const OBJECTIVES = [
   ["sites", "Relevant sites", "Finding new sites counts above all."],
 ];
 const PLACES = [["topic.name", "name"], ["topic.keywords", "keywords"], ["topic.seeds", "seeds"], ["max_per_site", "per-site"], ["max_pages", "pages"], ["keyword", "keywords"], ["seed", "seeds"], ["name", "name"], ["topic", "known"]];
+
+// randomUUID is missing where a page is not served securely, which plain HTTP off the loopback is not.
+const newKey = () => [...crypto.getRandomValues(new Uint32Array(4))].join("-");
+
+function aboutTopic(topic) {
+  if (!topic) return "";
+  return topic.error ?? `${topic.keywords.join(", ")} · from ${topic.seeds.map(shortUrl).join(", ")}`;
+}
 
 export function startForm(close) {
   const fields = {};
@@ -34,7 +43,8 @@ export function startForm(close) {
     field("seeds", "Seed URLs", h("textarea", { placeholder: "https://www.example.org/", spellcheck: "false" }), "Where to begin, one a line."),
   );
   const names = h("select");
-  const known = h("div.start.hidden", {}, h("div.grid", {}, field("known", "Topic", names, "Topic files that the service knows.")));
+  const about = h("span");
+  const known = h("div.start.hidden", {}, h("div.grid", {}, field("known", "Topic", names, about)));
   const segments = h("div.segments", { role: "group", "aria-label": "Where the topic comes from" }, part("own", "Keywords and seeds"), part("known", "A named topic"));
 
   function part(value, label) {
@@ -49,6 +59,9 @@ export function startForm(close) {
     if (value === "known" && !names.options.length) {
       const topics = await get("/topics").catch((error) => (toast(error.message, true), []));
       replace(names, topics.map((topic) => h("option", { value: topic.name }, topic.name)));
+      const tell = () => (about.textContent = aboutTopic(topics.find((topic) => topic.name === names.value)));
+      names.addEventListener("change", tell);
+      tell();
       if (!topics.length) fields.known.error.textContent = "The service knows no topic file.";
     }
   }
@@ -71,7 +84,7 @@ export function startForm(close) {
   const cancel = h("button.button", { type: "button", onclick: close }, "Cancel");
   const form = h("form.card.start.fade", { novalidate: true, "aria-label": "New crawl" }, h("h2", {}, "New crawl"), segments, own, known, limits, general, h("div.actions", {}, submit, cancel));
   // One key for one form: pressing twice, or a lost answer, starts one crawl.
-  let key = crypto.randomUUID?.() ?? String(Math.random());
+  let key = newKey();
 
   function body() {
     const list = (text, by) => text.split(by).map((item) => item.trim()).filter(Boolean);
@@ -108,7 +121,8 @@ export function startForm(close) {
       const crawl = await post("/crawls", body(), { "Idempotency-Key": key });
       location.hash = `#/crawls/${crawl.crawl_id}`;
     } catch (error) {
-      key = crypto.randomUUID?.() ?? String(Math.random());
+      // Kept when no answer came: the crawl may have been started.
+      if (error.status) key = newKey();
       showProblem(error);
     } finally {
       submit.disabled = false;

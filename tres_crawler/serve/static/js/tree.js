@@ -112,7 +112,7 @@ export function show(root, crawl) {
     return { found, rows: row };
   }
 
-  function draw(focused = null) {
+  function draw(focused = scroll.contains(document.activeElement) ? document.activeElement.dataset.node : null) {
     const { found, rows } = placed();
     const rewards = [...nodes.values()].map((node) => node.mean_reward ?? 0);
     const largest = Math.max(...rewards) || 1;
@@ -123,7 +123,7 @@ export function show(root, crawl) {
     const edges = found.flatMap((at) => at.kids.map((kid, side) => edge(at, kid, side, links)));
     const boxes = found.sort((a, b) => a.x - b.x || a.y - b.y).map((at) => box(at, largest));
     replace(scroll, svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Tree" }, edges, boxes));
-    if (focused !== null) scroll.querySelector(`[data-node="${focused}"]`)?.focus();
+    if (focused !== null && focused !== undefined) scroll.querySelector(`[data-node="${focused}"]`)?.focus();
   }
 
   function edge(from, to, side, links) {
