@@ -10,7 +10,8 @@ export function adjust(status, done) {
   const cap = h("input", { id: "adjust-cap", value: status.max_per_site, autocomplete: "off" });
   const seeds = h("textarea", { id: "adjust-seeds", placeholder: "https://www.example.org/", spellcheck: "false" });
   const error = h("p.field-error", { role: "alert" });
-  const submit = h("button.button.primary", {}, active ? "Save" : "Save and go on");
+  const label = active ? "Save" : "Save and go on";
+  const submit = h("button.button.primary", {}, label);
   const cancel = h("button.button", { type: "button", onclick: () => dialog.close() }, "Cancel");
   const field = (label, input, hint) => h("div.field", {}, h("label", { for: input.id }, label), input, h("span.hint", {}, hint));
   const form = h(
@@ -44,6 +45,7 @@ export function adjust(status, done) {
     event.preventDefault();
     error.textContent = "";
     submit.disabled = true;
+    submit.textContent = "Saving …";
     try {
       await save();
       dialog.close();
@@ -52,6 +54,7 @@ export function adjust(status, done) {
       error.textContent = problem.message;
     } finally {
       submit.disabled = false;
+      submit.textContent = label;
     }
   });
   document.body.append(dialog);

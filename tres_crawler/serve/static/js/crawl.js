@@ -31,13 +31,14 @@ const EXPORTS = [
   ["graph", "Link graph as CSV", "for Gephi, NetworkX"],
   ["warc", "Exchanges as WARC", "if they were kept"],
 ];
+// Why a crawl ended, and what to do about it here; the API's own advice is for the command line.
 const REASONS = {
-  budget: "Done: every page of the budget was fetched.",
-  frontier_empty: "Done: no link waits any more.",
-  sites_capped: "Links wait, but every site has reached its cap.",
-  no_seed: "No seed could be fetched.",
-  stopped: "Stopped by a person.",
-  failed: "The crawl could not go on.",
+  budget: ["Done: every page of the budget was fetched.", "To go on, raise the budget with Adjust."],
+  frontier_empty: ["Done: no link waits any more.", "To reach more of the web, add seeds with Adjust."],
+  sites_capped: ["Links wait, but every site has reached its cap.", "To go on, raise the cap or add seeds on other sites with Adjust."],
+  no_seed: ["No seed could be fetched.", "Check the seeds in a browser, and the network; then Resume, or add others with Adjust."],
+  stopped: ["Stopped by a person.", "Resume goes on where it stopped."],
+  failed: ["The crawl could not go on.", "Mend the cause, then Resume."],
 };
 const BREATH = 1500;
 
@@ -184,13 +185,14 @@ export function showCrawl(main, id) {
 
   let noticeFor = "";
   function showNotice() {
-    const text = JSON.stringify([status.stop_reason, status.stop_detail, status.advice]);
+    const text = JSON.stringify([status.stop_reason, status.stop_detail]);
     if (text === noticeFor) return;
     noticeFor = text;
     const reason = status.stop_reason;
     if (!reason) return replace(notice);
+    const [told, advice] = REASONS[reason] ?? [reason, status.advice];
     const kind = reason === "failed" || reason === "no_seed" ? ".bad" : reason === "sites_capped" ? ".warn" : "";
-    replace(notice, h(`div.notice${kind}`, { role: "status" }, h("strong", {}, REASONS[reason] ?? reason), status.stop_detail && h("span", {}, status.stop_detail), status.advice && h("span.muted", {}, status.advice)));
+    replace(notice, h(`div.notice${kind}`, { role: "status" }, h("strong", {}, told), status.stop_detail && h("span", {}, status.stop_detail), h("span.muted", {}, advice)));
   }
 
   function showTab(name) {

@@ -18,14 +18,14 @@ export function siteTable(items, crawl, whole = false) {
     h(
       "tr",
       {},
-      h("td.right.muted", {}, number(site.rank)),
+      h("td.right.muted.roomy", {}, number(site.rank)),
       h("td.wide", {}, outside(`http://${site.site}/`, site.site), whole && h("div.small.best", {}, site.best_pages.map((page, index) => [index ? " · " : "", h("a.quiet", { href: crawl.why(page.id) }, clean(page.title) || shortUrl(page.url))]))),
       h("td.right", {}, number(site.relevant_pages), h("span.muted", {}, ` / ${number(site.pages)}`)),
       whole && h("td.roomy", {}, interval(site)),
       h("td.right", {}, share(site.relevant_share, 0)),
     ),
   );
-  const head = h("tr", {}, h("th.right", {}, "#"), h("th", {}, "Site"), h("th.right", {}, "Relevant"), whole && h("th.roomy", {}, "95 % interval"), h("th.right", {}, "Share"));
+  const head = h("tr", {}, h("th.right.roomy", {}, "#"), h("th", {}, "Site"), h("th.right", {}, "Relevant"), whole && h("th.roomy", {}, "95 % interval"), h("th.right", {}, "Share"));
   return h("div.table-wrap", { tabindex: "0", role: "region", "aria-label": "Sites" }, h("table.site-table", {}, h("thead", {}, head), h("tbody", {}, rows)));
 }
 

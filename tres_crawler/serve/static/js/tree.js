@@ -8,19 +8,20 @@ const NODE = { width: 206, height: 48 };
 const COLUMN = 262;
 const ROW = 58;
 const EDGE_OF_DRAWING = 16;
-const ROWS_AT_FIRST = 12;
+const ROWS_AT_FIRST = 8;
 const LEVELS = 10;
 const DEEPEST = 64;
 const REST_BETWEEN = 5000;
 
 export function show(root, crawl) {
   const place = h("div", {}, loading("420px"));
-  const words = h("p.small.muted");
+  const size = h("span.small.muted");
+  const words = h("p.small.muted", {}, "Each rule was found where it best parts links that paid from links that did not. For the next fetch every leaf offers one link, and the learner takes the most valuable.");
   const most = h("span");
   const scale = h("span.scale", {}, "mean reward 0", h("i"), most);
   const expand = h("button.button", { type: "button", onclick: openAll }, "Open all");
   const collapse = h("button.button", { type: "button", onclick: () => (openSome(), draw(), showRoot()) }, "Fold");
-  root.append(h("section.card", {}, h("div.card-head", {}, h("h2", {}, "What the crawler has learned"), h("span.spacer"), scale, expand, collapse), words, place));
+  root.append(h("section.card", {}, h("div.card-head", {}, h("h2", {}, "What the crawler has learned"), size, h("span.spacer"), scale, expand, collapse), words, place));
   const nodes = new Map();
   const open = new Set();
   const scroll = h("div.tree-scroll", { tabindex: "0", role: "region", "aria-label": "The tree; scroll to see all of it" });
@@ -31,7 +32,7 @@ export function show(root, crawl) {
   const isSplit = (node) => node.left !== null || node.collapsed;
   const children = (node) => [nodes.get(node.left), nodes.get(node.right)];
 
-  // The busiest part of the tree first, as much as fits without looking for it.
+  // Level by level, the busiest first, as much as fits without looking for it.
   function openSome() {
     touched = false;
     open.clear();
@@ -39,9 +40,9 @@ export function show(root, crawl) {
     while (rows.length < ROWS_AT_FIRST) {
       const splits = rows.filter((node) => node.left !== null);
       if (!splits.length) return;
-      const busiest = splits.reduce((best, node) => (node.experiences > best.experiences ? node : best));
-      open.add(busiest.id);
-      rows.splice(rows.indexOf(busiest), 1, ...children(busiest));
+      const [next] = splits.sort((a, b) => a.depth - b.depth || b.experiences - a.experiences);
+      open.add(next.id);
+      rows.splice(rows.indexOf(next), 1, ...children(next));
     }
   }
 
@@ -86,7 +87,7 @@ export function show(root, crawl) {
       const grown = tree.nodes.length > 0;
       for (const tool of [expand, collapse, scale]) tool.classList.toggle("hidden", !grown);
       if (!grown) return replace(place, empty("This crawl has no tree", `The policy “${tree.policy}” keeps its links without one, or none has grown yet.`));
-      words.textContent = `${plural(tree.links, "link")} wait in ${plural(tree.leaves, "leaf", "leaves")}. Each rule was found where it best parts links that paid from links that did not; for the next fetch every leaf offers one link and the learner takes the most valuable.`;
+      size.textContent = `${plural(tree.links, "link")} in ${plural(tree.leaves, "leaf", "leaves")}`;
       if (!touched) openSome();
       if (scroll.isConnected) return draw();
       replace(place, scroll);
