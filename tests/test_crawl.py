@@ -11,8 +11,9 @@ import pytest
 from tests.conftest import MakeCrawl
 from tests.site import WORDS, SmallSite
 from tres_crawler.config import FetchSettings
-from tres_crawler.crawl import Crawl, Manners
+from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError
+from tres_crawler.manners import Manners
 from tres_crawler.records import CrawlState, StopReason
 from tres_crawler.store import crawls, links, pages
 from tres_crawler.store.database import Database

@@ -13,8 +13,9 @@ from tests.conftest import MakeCrawl
 from tests.site import SmallSite
 from tres_crawler import crawl as engine
 from tres_crawler.config import Settings
-from tres_crawler.crawl import Crawl, Manners
+from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError
+from tres_crawler.manners import Manners
 from tres_crawler.records import CrawlState, LinkState, StopReason
 from tres_crawler.store import crawls, learning
 from tres_crawler.store.database import Database

@@ -68,12 +68,13 @@ def create_app(settings: Settings, folder: DataDir) -> FastAPI:
         version=__version__,
         description="A focused-crawler service. Errors are problem+json (RFC 9457); lists are paged by a cursor.",
         lifespan=lifespan,
-        responses=problems.documented(413, 421),
+        responses=problems.documented(413, 421, 503),
         docs_url=None,
         redoc_url=None,
     )
     app.state.settings = settings
     app.state.folder = folder
+    app.state.references = {}
     app.state.registry = registry = create_registry()
     app.add_middleware(Shield, settings=settings.serve, requests=Requests(registry))
     for routes in (control, looking, metrics, events, exports, topics, prometheus):

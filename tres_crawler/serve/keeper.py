@@ -12,11 +12,12 @@ from typing import Any
 
 from tres_crawler import crawl as engine
 from tres_crawler.config import Settings
-from tres_crawler.crawl import Crawl, Manners, Politeness
+from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, StoreError, TresError
 from tres_crawler.examples import read_examples
 from tres_crawler.fetch.client import request_headers
 from tres_crawler.frontier.look import NodeLook
+from tres_crawler.manners import Manners, Politeness
 from tres_crawler.records import CrawlState, StopReason, Summary, Topic
 from tres_crawler.store import crawls, judging, links, removal
 from tres_crawler.store.content import open_content
@@ -139,8 +140,12 @@ class Keeper:
                 return known
             self._refuse_one_too_many()
             examples = await asyncio.to_thread(read_examples, topic)
-            number = await engine.create(self._database, topic, settings, examples, policy_from, key)
-            await self._run(number)
+            number = await engine.create(self._database, topic, settings, examples, policy_from, start=key)
+            try:
+                await self._run(number)
+            except Exception as error:
+                await self._fail(number, str(error))
+                raise
         return number
 
     async def steered(self, number: int) -> Crawl:

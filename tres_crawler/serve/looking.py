@@ -11,10 +11,11 @@ from typing import Annotated, Literal
 import numpy as np
 from fastapi import APIRouter, Depends, Query
 
-from tres_crawler.config import FeatureSettings
+from tres_crawler.config import Settings
 from tres_crawler.features import Describer
 from tres_crawler.frontier.tree import Node
 from tres_crawler.frontier.tree import Tree as GrownTree
+from tres_crawler.policies.registry import LEARNERS, settled
 from tres_crawler.records import LinkState
 from tres_crawler.serve.common import CrawlNumber, Keeping, PageNumber, Stored, known_caller, moment
 from tres_crawler.serve.models import (
@@ -45,6 +46,8 @@ from tres_crawler.store.database import AnyRow, Database
 BEST_PAGES = 3
 LED_TO_PAGES = 20
 RESTING_HOSTS = 50
+TREES = ("tres", "tres-paper", "tree-random")
+"""Policies whose links wait in the leaves of a tree."""
 CONFIDENCE = 1.96
 """Standard deviations of a 95 % interval."""
 
@@ -227,16 +230,19 @@ def _best(row: AnyRow) -> BestPage:
 
 async def _choice(database: Database, record: CrawlRecord, row: AnyRow, tree: int | None) -> Choice:
     valued = row.value is not None
-    promised = record.policy in ("best-first", "tres")
-    how = "chance" if row.explored else "value" if valued else "promise" if promised else "order"
+    otherwise = "order" if record.policy in ("breadth-first", "random") else "promise"
+    by = "chance" if row.explored else "value" if valued else otherwise
     names = _columns(record)
+    grown = valued and bool(names) and record.policy in TREES
     chosen = _vector(row.features, row.placed_features)
     placed = _vector(row.placed_features, row.features)
+    if not names and len(placed) == 1:
+        names = ("score",)
     return Choice(
-        how=how,
+        how="seed" if row.source is None else by,
         value=row.value,
-        leaf=row.leaf if valued else None,
-        rules=await _rules(database, record.id, tree or 1, row.leaf, names) if valued else [],
+        leaf=row.leaf if grown else None,
+        rules=await _rules(database, record.id, tree or 1, row.leaf, names) if grown else [],
         explored=row.explored,
         promise=row.promise,
         learner_version=row.learner_version if valued else None,
@@ -275,7 +281,10 @@ def _vector(first: bytes | None, otherwise: bytes | None) -> list[float]:
 
 
 def _columns(record: CrawlRecord) -> tuple[str, ...]:
-    return Describer(FeatureSettings(**record.settings.get("features", {})), ()).columns
+    """Names of a link's features; policies without a learner have none, or ones without names."""
+    if record.policy not in LEARNERS:
+        return ()
+    return Describer(settled(Settings.kept(record.settings)).features, ()).columns
 
 
 def _fetch_times(seconds: Sequence[float]) -> FetchTimes:

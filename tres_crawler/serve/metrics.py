@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 
 from tres_crawler.ledger import METRIC_EVERY_PAGES
 from tres_crawler.records import Summary
@@ -24,6 +24,11 @@ STEPS = (10, 20, 50, 100, 200)
 """Pages between two points: parts of LAST_PAGES, then its multiples."""
 SAMPLE = 4000
 """Links, and pages, that an estimate is made from."""
+REFERENCE_GROWTH = 1.05
+"""It is made anew when there are so many times the pages."""
+
+References = dict[int, tuple[int, RandomReference | None]]
+"""By crawl: with how many pages an estimate was made, and what it said."""
 
 router = APIRouter(
     prefix="/api/v1/crawls/{number}",
@@ -36,6 +41,7 @@ router = APIRouter(
 @router.get("/metrics")
 async def metrics(
     number: CrawlNumber,
+    request: Request,
     database: Stored,
     keeper: Keeping,
     points: Annotated[int, Query(ge=10, le=1000, description="Most points in the answer.")] = 300,
@@ -48,7 +54,7 @@ async def metrics(
         crawl_id=number,
         every=every,
         points=await _points(database, number, every, now),
-        random_reference=await _reference(database, number),
+        random_reference=await _reference(request.app.state.references, database, number),
     )
 
 
@@ -103,16 +109,20 @@ def _speed(before: MetricPoint | None, pages: int, seconds: float | None) -> flo
     return round((pages - earlier_pages) / (seconds - earlier), 3)
 
 
-async def _reference(database: Database, crawl: int) -> RandomReference | None:
-    # The same numbers while nothing grows: a line that trembles would look like news.
-    rng = random.Random(crawl)
+async def _reference(known: References, database: Database, crawl: int) -> RandomReference | None:
     pages = await history.page_count(database, crawl)
+    before = known.get(crawl)
+    if before and before[0] <= pages < REFERENCE_GROWTH * before[0]:
+        return before[1]
     last = await links.last_number(database, crawl)
     if not pages or not last:
         return None
+    # The same numbers while nothing grows: a line that trembles would look like news.
+    rng = random.Random(crawl)
     of_links = await history.link_promises(database, crawl, _some(rng, last))
     of_pages = await history.kept_promises(database, crawl, _some(rng, pages))
-    return reference(of_links, of_pages)
+    known[crawl] = pages, reference(of_links, of_pages)
+    return known[crawl][1]
 
 
 def _some(rng: random.Random, last: int) -> list[int]:

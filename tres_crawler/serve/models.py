@@ -98,9 +98,9 @@ class FeatureValue(BaseModel):
 class Choice(BaseModel):
     """Why a link was fetched and no other."""
 
-    how: Literal["value", "chance", "promise", "order"] = Field(
-        description="`value`: the learner valued it most; `chance`: exploration; `promise`: by anchor and parent, "
-        "as while bootstrapping; `order`: the policy asks for nothing but its turn."
+    how: Literal["seed", "value", "chance", "promise", "order"] = Field(
+        description="`seed`: a person named it; `value`: the learner, or another score, put it first; `chance`: "
+        "exploration; `promise`: by anchor and parent, as while bootstrapping; `order`: it was its turn, or drawn."
     )
     value: float | None = Field(description="What the learner held of it; null where none was asked.")
     leaf: int | None = Field(description="Leaf of the tree that offered it; null without a tree.")

@@ -35,7 +35,7 @@ KINDS: Mapping[int, tuple[str, str]] = {
     421: ("unknown-host", "The Host header names a host that this service does not answer for."),
     422: ("invalid", "The request names something unknown or gives a value that makes no sense."),
     500: ("fault", "A fault of the program; its log has the details."),
-    503: ("unavailable", "The service is starting, leaving, or its database cannot be written."),
+    503: ("unavailable", "The service is starting, leaving, has too much to do, or cannot write its database."),
 }
 STATUS_OF: dict[type[TresError], int] = {
     BadRequest: 422,

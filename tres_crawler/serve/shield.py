@@ -18,6 +18,8 @@ logger = logging.getLogger("tres_crawler.access")
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+MOST_AT_ONCE = 50
+"""Requests under way, event streams aside; more are told to come back, so that none wait without bound."""
 BROWSER_RULES = {
     # Charts set styles on their elements; no script but our own files, and none inline, ever runs.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -39,6 +41,7 @@ class Shield:
         self._names = {_name(host) for host in (*LOOPBACK, settings.host, *settings.hosts)}
         self._max_body_bytes = settings.max_body_bytes
         self._requests = requests
+        self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -56,6 +59,8 @@ class Shield:
                 added.setdefault("Cache-Control", "no-store")
             await send(message)
 
+        counts = not scope["path"].endswith("/events")
+        self._under_way += counts
         try:
             refusal = self._refusal(scope["method"], headers)
             if refusal:
@@ -63,9 +68,12 @@ class Shield:
             else:
                 await self._limited(scope, receive, answer)
         finally:
+            self._under_way -= counts
             self._note(scope, status, time.monotonic() - started)
 
-    def _refusal(self, method: str, headers: Headers) -> tuple[int, str] | None:
+    def _refusal(self, method: str, headers: Headers) -> tuple[int, str] | tuple[int, str, dict[str, str]] | None:
+        if self._under_way > MOST_AT_ONCE:
+            return 503, f"{MOST_AT_ONCE} requests are being answered; ask again in a moment.", {"Retry-After": "1"}
         hosts = headers.getlist("host")
         if len(hosts) != 1 or _name(hosts[0]) not in self._names:
             return 421, "This service does not answer to that name. Its operator can add it: TRES_SERVE__HOSTS."
