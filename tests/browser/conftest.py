@@ -16,7 +16,7 @@ CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )
 DESKTOP = {"width": 1280, "height": 900}
-PATIENCE = 20_000
+PATIENCE = 60_000
 """Milliseconds that an element may take to appear on a busy machine."""
 
 

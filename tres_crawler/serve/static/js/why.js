@@ -7,10 +7,11 @@ import { clean } from "./text.js";
 import { attempt, toast } from "./toast.js";
 
 const HOW = {
-  value: "Of all links that could be fetched, the learner valued this one most.",
+  seed: "It is a seed: a person named it.",
+  value: "Of all links that could be fetched, this one was valued most.",
   chance: "It was drawn at random: now and then the crawler tries what it would not choose.",
   promise: "By its link text and the page it stood on alone; the learner had no say yet.",
-  order: "It was its turn: this policy values no links.",
+  order: "It was its turn, or was drawn: this policy values no links.",
 };
 
 export function drawer(crawl, onClosed, onChanged) {
@@ -82,7 +83,7 @@ export function drawer(crawl, onClosed, onChanged) {
       "section",
       {},
       h("h2", {}, "How it was chosen"),
-      h("p", {}, why.source === null ? "It is a seed: a person named it." : HOW[chosen.how]),
+      h("p", {}, HOW[chosen.how]),
       facts.length > 0 && h("dl.facts", {}, facts.map(([name, value, hint]) => h("div", { title: hint }, h("dt", {}, name), h("dd", {}, value)))),
       chosen.rules.length > 0 && h("p.small.muted", {}, "True of all links of its leaf: ", chosen.rules.map(ruleText).join("; "), "."),
       chosen.features.length > 0 && h("div.bars", {}, chosen.features.map((feature) => bar(feature))),
