@@ -130,11 +130,15 @@ def test_why_a_page_was_fetched_is_shown_and_feedback_is_kept(page: Page, servic
 
 
 def test_pages_are_filtered_and_searched(page: Page, service: Service, ended: int) -> None:
+    judged = service.get(f"/{ended}/pages?relevant=true")["items"][-1]["id"]
+    service.call("POST", f"/api/v1/crawls/{ended}/feedback", {"page": judged, "relevant": True})
     page.goto(f"{service.address}/#/crawls/{ended}/pages")
     rows = page.locator(".rows .row")
     expect(rows.first.locator(".chance.yes")).to_be_visible()
     page.get_by_role("button", name="Others").click()
     expect(rows.first.locator(".chance.yes")).to_have_count(0)
+    page.get_by_role("button", name="Labelled").click()
+    expect(rows.first.locator(".chance")).to_have_attribute("title", re.compile("person"))
     page.get_by_role("button", name="All", exact=True).click()
     page.get_by_label("Search in titles and URLs").fill("no page says this")
     expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
