@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
@@ -74,10 +75,18 @@ class Visitor:
 
     async def get(self, url: str) -> Fetched:
         """The answer to one GET of a reserved host: a page, or a redirect; anything else is raised."""
-        host = host_of(url)
-        address = await self._reserve_address(host, url)
-        if self.settings.obey_robots:
-            await self._obey(host, address, url)
+        host, address = host_of(url), ""
+        try:
+            address = await self._reserve_address(host, url)
+            if self.settings.obey_robots:
+                await self._obey(host, address, url)
+            return await self._ask(host, address, url)
+        except asyncio.CancelledError:
+            # It may have been asked, and others go on asking: it rests like any other.
+            self._end(host, address, None)
+            raise
+
+    async def _ask(self, host: str, address: str, url: str) -> Fetched:
         try:
             fetched = await self._client.get(url)
             if fetched.status != 200 and not fetched.location:
