@@ -33,7 +33,9 @@ class Finding:
     status: int | None = None
     """What the host answered; None without an answer."""
     changed_at: float | None = None
-    """When the page says that it last changed, where that can be trusted."""
+    """When the page says that it last changed, by our clock; whether that is to be trusted is for others to say."""
+    faded: float | None = None
+    """Share of what was new at its last change and is gone by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,9 @@ class Scheduler(Protocol):
 
     It knows no clock: `now` is in seconds, and a time before one already seen counts as that one.
     """
+
+    price: float
+    """What a visit must be worth at present, where a policy has a price; to be set before saved sources are added."""
 
     def __len__(self) -> int:
         """How many sources there are."""
@@ -88,3 +93,6 @@ class Scheduler(Protocol):
 
     def memory(self, number: int) -> float | None:
         """What the policy itself must know of a source when it is added again; None where nothing."""
+
+    def due_at(self, number: int) -> float | None:
+        """When a source is expected to come up; None where the policy does not say."""

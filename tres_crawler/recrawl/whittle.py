@@ -7,6 +7,7 @@ collects what is left. All take numbers or arrays.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -89,9 +90,9 @@ def age_of_index(price: float, rate: float, worth: float) -> float:
 
 def ripe_at(ripe: float) -> float:
     """The inverse of `ripeness` on [0, 1)."""
-    wanted = -np.log1p(-ripe)
+    wanted = -math.log1p(-ripe)
     # With g(x) = x − log(1 + x) the equation is g(x) = wanted; √ is right for small x, the sum for large.
-    x = float(np.sqrt(2 * wanted) + wanted)
+    x = math.sqrt(2 * wanted) + wanted
     for _ in range(_STEPS):
-        x -= (x - float(np.log1p(x)) - wanted) * (1 + x) / x if x else 0.0
+        x -= (x - math.log1p(x) - wanted) * (1 + x) / x if x else 0.0
     return x
