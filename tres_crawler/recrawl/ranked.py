@@ -14,6 +14,9 @@ from tres_crawler.recrawl.scheduler import Beliefs, Finding, Source
 Rows = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 
+LOOKS = 8
+"""Sources that are asked about again with every choice."""
+
 
 class RankedScheduler(ABC):
     """A row for each source that was ever added; one that is chosen, held or retired is out of the ranking."""
@@ -124,13 +127,22 @@ class RankedScheduler(ABC):
 
 
 class BelievingScheduler(RankedScheduler):
-    """Ranks by what is believed of the sources, kept up to date as they are visited."""
+    """Ranks by what is believed of the sources; a few are asked about again with every choice, in turn."""
 
     def __init__(self, beliefs: Beliefs, least_gap_seconds: float = 0.0) -> None:
         super().__init__(least_gap_seconds)
         self._beliefs = beliefs
         self.change_rate = self.worth = self.evidence = np.zeros(0)
         """`worth` is utility over cost."""
+        self._looked = 0
+
+    def choose(self, now: float, budget: int) -> Sequence[int]:
+        for _ in range(min(LOOKS * budget, len(self._sources))):
+            self._looked = (self._looked + 1) % len(self._sources)
+            number = self._sources[self._looked].number
+            if number in self._row_of:
+                self.learn(self._looked, number, 0.0, None)
+        return super().choose(now, budget)
 
     def learn(self, row: int, number: int, gap: float, finding: Finding | None) -> None:
         belief = self._beliefs(number)
