@@ -41,6 +41,7 @@ def make_crawl(site: SmallSite, database: Database) -> MakeCrawl:
         fetch: dict[str, Any] | None = None,
         urls: dict[str, Any] | None = None,
         relevance: dict[str, Any] | None = None,
+        judge_from: int | None = None,
         **crawl: Any,
     ) -> Crawl:
         settings = (
@@ -50,6 +51,6 @@ def make_crawl(site: SmallSite, database: Database) -> MakeCrawl:
             .replaced("urls", urls or {})
             .replaced("relevance", relevance or {})
         )
-        return await Crawl.load(database, await engine.create(database, topic, settings))
+        return await Crawl.load(database, await engine.create(database, topic, settings, judge_from=judge_from))
 
     return make

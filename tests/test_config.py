@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 from pathlib import Path
 from typing import get_args
@@ -16,7 +15,7 @@ from pydantic import ValidationError
 
 from tres_crawler.config import CrawlSettings, FetchSettings, Settings, SiteCap, parse_site_cap
 from tres_crawler.errors import ConfigError
-from tres_crawler.frontier.frontier import create_frontier
+from tres_crawler.policies.registry import POLICIES
 
 
 @pytest.fixture(autouse=True)
@@ -71,10 +70,15 @@ def test_settings_cannot_be_changed_in_place() -> None:
         loaded.fetch = FetchSettings()  # type: ignore[misc]
 
 
-def test_every_policy_that_is_allowed_but_the_learning_one_has_a_frontier_of_its_own() -> None:
-    allowed = set(get_args(CrawlSettings.model_fields["policy"].annotation))
-    for policy in allowed - {"tres"}:
-        assert len(create_frontier(policy, random.Random(1))) == 0
+def test_every_policy_that_is_allowed_can_be_made_and_no_other() -> None:
+    assert set(get_args(CrawlSettings.model_fields["policy"].annotation)) == set(POLICIES)
+
+
+def test_a_policy_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(ConfigError) as refused:
+        Settings().replaced("crawl", {"policy": "oracle"})
+    assert "\"crawl.policy\" is 'oracle'" in str(refused.value)
+    assert all(f"'{name}'" in str(refused.value) for name in POLICIES)
 
 
 # ---- what is refused ----
@@ -109,7 +113,7 @@ def test_an_unknown_variable_is_refused_with_the_nearest_valid_one(monkeypatch: 
         ("[fetch]\ndelay_seconds = nan", '"fetch.delay_seconds" is nan: '),
         ('[fetch]\nconnect_to = "localhost"', "'localhost' is not HOST:PORT"),
         ("[crawl]\nmax_per_site = 0", "'0' is not a cap"),
-        ('[crawl]\npolicy = "best"', "Input should be 'best-first', 'breadth-first', 'random' or 'tres'"),
+        ('[crawl]\npolicy = "best"', "Input should be 'tres', 'tres-paper', "),
         ("[serve]\nport = 65536", '"serve.port" is 65536: '),
         ("fetch = 3", '"fetch" is 3: '),
     ],

@@ -19,7 +19,7 @@ from tres_crawler import relevance as module
 from tres_crawler.classify.apprentice import Job, train
 from tres_crawler.classify.classifier import Judge
 from tres_crawler.crawl import Crawl
-from tres_crawler.errors import ModelError, NotFound
+from tres_crawler.errors import ControlError, ModelError, NotFound
 from tres_crawler.records import Judgement, PageText, StopReason, Summary, Topic
 from tres_crawler.relevance import Rejudged, Relevance
 from tres_crawler.simweb import prose
@@ -232,6 +232,45 @@ async def test_without_bootstrapping_the_prior_judges_throughout(
     summary = await (await make_crawl(topic("a.test/"), relevance=relevance, max_pages=max_pages)).run()
     assert (summary.pages, jobs) == (max_pages, [])
     assert {row.judge_version for row in (await page_rows(database)).values()} == {1}
+
+
+async def test_a_crawl_can_begin_with_the_judge_of_another(
+    site: SmallSite, web: FoodWeb, make_crawl: MakeCrawl, database: Database, jobs: list[Job]
+) -> None:
+    web.wide()
+    teacher = await make_crawl(topic("a.test/"), relevance=QUICK, max_pages=80)
+    await teacher.run()
+    pupil = await make_crawl(topic("a.test/"), relevance=QUICK, max_pages=80, judge_from=teacher.id, policy="random")
+    assert pupil._relevance.found_keywords == teacher._relevance.found_keywords
+    summary = await pupil.run()
+    assert (summary.pages, len(jobs)) == (80, 1), "nothing is trained twice"
+    of_pupil = select(pages.c.url, pages.c.probability, pages.c.judge_version).where(pages.c.crawl == pupil.id)
+    judged = await database.rows(of_pupil.order_by(pages.c.number))
+    assert {row.judge_version for row in judged} == {2}, "from the first page on"
+    held = {
+        row.url: row.probability
+        for row in await database.rows(select(pages.c.url, pages.c.probability).where(pages.c.crawl == teacher.id))
+    }
+    both = [row for row in judged if row.url in held]
+    assert both and all(row.probability == pytest.approx(held[row.url]) for row in both)
+    assert (await Crawl.load(database, pupil.id, {"max_pages": 90}))._relevance.judge.version == 2, "also after a kill"
+
+
+async def test_a_judge_that_does_not_fit_or_was_never_trained_is_refused(
+    site: SmallSite, web: FoodWeb, make_crawl: MakeCrawl, database: Database, jobs: list[Job]
+) -> None:
+    web.wide()
+    untrained = await make_crawl(topic("a.test/"), relevance={"model": "prior"}, max_pages=5)
+    await untrained.run()
+    with pytest.raises(ControlError, match=f"Crawl {untrained.id} has trained no judge"):
+        await make_crawl(topic("a.test/"), judge_from=untrained.id)
+    with pytest.raises(NotFound):
+        await make_crawl(topic("a.test/"), judge_from=99)
+    teacher = await make_crawl(topic("a.test/"), relevance=QUICK, max_pages=80)
+    await teacher.run()
+    with pytest.raises(ControlError, match="other keywords"):
+        await make_crawl(replace(topic("a.test/"), name="trains", keywords=("railway",)), judge_from=teacher.id)
+    assert len(await crawls.every(database)) == 2, "a refused crawl leaves nothing behind"
 
 
 # ---- examples and feedback ----

@@ -132,9 +132,21 @@ class CrawlSettings(Section):
     max_depth: int = Field(50, ge=1)
     """Links further than this from a seed are not placed."""
 
-    policy: Literal["best-first", "breadth-first", "random", "tres"] = "tres"
-    """Which waiting link is fetched next: what the learner values most (TRES), the most promising by anchor and parent
-    alone, the oldest, or any."""
+    policy: Literal[
+        "tres",
+        "tres-paper",
+        "tres-async",
+        "tree-random",
+        "sync",
+        "best-first",
+        "anchor-first",
+        "ache",
+        "async",
+        "breadth-first",
+        "random",
+    ] = "tres"
+    """Which waiting link is fetched next: `tres`: what the learner values most of one link a leaf; `best-first`: the
+    most promising by anchor and parent. The others are for comparison (docs/papers.md)."""
 
     objective: Literal["pages", "balanced", "sites"] = "pages"
     """What the learner is rewarded for: all relevant pages alike, or the first of a site more, or that above all."""

@@ -32,12 +32,13 @@ from tres_crawler.errors import (
 from tres_crawler.fetch.pace import Pace
 from tres_crawler.fetch.robots import KEPT_SECONDS, Robots
 from tres_crawler.fetch.visitor import Visitor
-from tres_crawler.frontier.frontier import create_frontier
 from tres_crawler.frontier.guided import GuidedFrontier
 from tres_crawler.frontier.places import Places
+from tres_crawler.frontier.queue import OrderedFrontier, most_promising_first
 from tres_crawler.ledger import Ledger
 from tres_crawler.parse import parse_page
-from tres_crawler.policies.policy import PlainPolicy, Policy
+from tres_crawler.policies.policy import Surroundings
+from tres_crawler.policies.registry import LEARNERS, MakePolicy, create_policy, settled
 from tres_crawler.records import (
     CrawlState,
     Document,
@@ -53,7 +54,7 @@ from tres_crawler.records import (
     Summary,
     Topic,
 )
-from tres_crawler.relevance import Rejudged, Relevance, Version
+from tres_crawler.relevance import Rejudged, Relevance, Version, judge_of
 from tres_crawler.seen import Fingerprints, Seen
 from tres_crawler.store import crawls, judging, learning, links, robots
 from tres_crawler.store.content import Content, Nothing
@@ -93,23 +94,26 @@ async def create(
     settings: Settings,
     examples: Sequence[Example] = (),
     policy_from: int | None = None,
+    judge_from: int | None = None,
 ) -> int:
     """Write down a new crawl; `Crawl.load` then starts it like one that is resumed.
 
-    With `policy_from` it begins with what that crawl has learned about links.
+    With `policy_from` it begins with what that crawl has learned about links, with `judge_from` with its judge.
     """
     learned = await _learned(database, policy_from, settings) if policy_from else None
+    judge = await judge_of(database, judge_from, topic, settings.relevance) if judge_from else None
     kept = {name: getattr(settings, name).model_dump() for name in STORED_SECTIONS}
     seed = settings.crawl.seed if settings.crawl.seed is not None else secrets.randbits(32)
     number = await crawls.create(database, topic, kept, settings.crawl.policy, seed)
     begun = [learning.copied_policy(number, learned)] if learned else []
+    begun += [judging.new_version(number, *judge)] if judge else []
     await database.write(judging.new_examples(number, examples), *begun)
     return number
 
 
 async def _learned(database: Database, crawl: int, settings: Settings) -> bytes:
     """What a crawl has learned, if one with these settings can begin with it."""
-    if settings.crawl.policy != "tres":
+    if settings.crawl.policy not in LEARNERS:
         raise ControlError(
             f"The policy {settings.crawl.policy} learns nothing, so it cannot begin with what was learned."
         )
@@ -117,9 +121,9 @@ async def _learned(database: Database, crawl: int, settings: Settings) -> bytes:
     learned = await learning.newest(database, crawl, learning.POLICY)
     if learned is None:
         raise ControlError(f"Crawl {crawl} ({record.policy}) has learned nothing yet that another could begin with.")
-    from tres_crawler.policies.tres import check_policy  # imports torch
+    from tres_crawler.policies.learning import check_policy  # imports torch
 
-    check_policy(learned, settings)
+    check_policy(learned, settled(settings))
     return learned
 
 
@@ -143,6 +147,7 @@ class Crawl:
         manners: Manners,
         content: Content,
         relevance: Relevance,
+        make_policy: MakePolicy = create_policy,
     ) -> None:
         fetch_settings, url_settings = settings.fetch, settings.urls
         self.id = record.id
@@ -159,8 +164,8 @@ class Crawl:
         self._rng = random.Random()
         self._relevance = relevance
         self._bootstrap_pages = relevance.bootstrap_pages(self.settings.max_pages)
-        guide = create_frontier("best-first", self._rng) if self._bootstrap_pages else None
-        self._policy = self._create_policy(settings)
+        guide = OrderedFrontier(most_promising_first) if self._bootstrap_pages else None
+        self._policy = make_policy(self._surroundings(settled(settings)))
         self._frontier = GuidedFrontier(self._policy.frontier, guide)
         cap = parse_site_cap(self.settings.max_per_site)
         self._places = Places(cap, self._frontier, url_settings.private_suffixes)
@@ -190,17 +195,14 @@ class Crawl:
         self._started = time.monotonic()
         self._seconds_before = record.seconds
 
-    def _create_policy(self, settings: Settings) -> Policy:
-        if self.record.policy != "tres":
-            return PlainPolicy(self.id, create_frontier(self.record.policy, self._rng))
-        # torch takes seconds to import, which policies that learn nothing need not wait for.
-        from tres_crawler.policies.tres import TresPolicy
-
-        return TresPolicy(
-            self.id,
-            settings,
+    def _surroundings(self, settings: Settings) -> Surroundings:
+        """What the policy is told; it is made before the places it asks for."""
+        return Surroundings(
+            crawl=self.id,
+            settings=settings,
             keywords=(*self.record.topic.keywords, *self._relevance.found_keywords),
             seed=self.record.random_seed % 2**32,
+            rng=self._rng,
             sites_of=lambda hosts: self._places.sites(hosts),
             is_out_of_reach=self._is_out_of_reach,
             tell=lambda change: self._database.queue([change]),
@@ -216,16 +218,19 @@ class Crawl:
         changed: Mapping[str, Any] | None = None,
         content: Content | None = None,
         manners: Manners | None = None,
+        relevance: Relevance | None = None,
+        make_policy: MakePolicy = create_policy,
     ) -> Crawl:
         """A crawl as it was last saved, or with its seeds placed when it has not begun.
 
-        `changed` are crawl settings that take the place of those it was started with, for good.
+        `changed` are crawl settings that take the place of those it was started with, for good. An experiment may
+        bring a judge and a policy of its own.
         """
         record = await crawls.get(database, crawl)
         settings = Settings.kept(record.settings).replaced("crawl", changed or {})
         manners = manners or await Manners.of(database, settings.fetch)
-        relevance = await relevance_of(database, record)
-        self = cls(record, settings, database, manners, content or Nothing(), relevance)
+        relevance = relevance or await relevance_of(database, record)
+        self = cls(record, settings, database, manners, content or Nothing(), relevance, make_policy)
         await self._restore()
         begun = [crawls.settings_change(crawl, {**record.settings, "crawl": settings.crawl.model_dump()})]
         if self._ledger.has_begun:

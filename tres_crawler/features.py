@@ -169,7 +169,7 @@ class Describer:
 
     def _keywords(self, outlink: Outlink) -> tuple[bool, bool, int, bool]:
         """Whether a keyword is in the URL, in the anchor; how many in both; whether the anchor says nothing."""
-        in_url, in_anchor = _url_words(outlink.url), words(outlink.anchor)
+        in_url, in_anchor = url_words(outlink.url), words(outlink.anchor)
         firsts = self._finder.by_first.keys()
         # Most links hit no keyword at all, and a page has dozens: only the rest is counted.
         url_hits = {} if firsts.isdisjoint(in_url) else self._finder.count(in_url)
@@ -178,7 +178,7 @@ class Describer:
         return bool(url_hits), bool(anchor_hits), different, self._extended and _says_nothing(in_anchor)
 
 
-def _url_words(url: str) -> list[str]:
+def url_words(url: str) -> list[str]:
     """Words of host, path and query; the scheme is the same everywhere."""
     rest = url.partition("//")[2]
     return words(unquote(rest) if "%" in rest else rest)

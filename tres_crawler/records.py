@@ -57,7 +57,7 @@ class Offer:
     leaf: int = 0
     promise: float = 0.0
     features: npt.NDArray[np.float32] | None = field(default=None, compare=False)
-    value: float | None = None
+    value: float | None = field(default=None, compare=False)
     explored: bool = False
 
     @classmethod
@@ -171,6 +171,8 @@ class Example:
     """Said by a person; otherwise only what another judge holds of it."""
     anchor: str = ""
     """Words of the link that led to it."""
+    is_met: bool = True
+    """From the web that is judged; otherwise added by the project to show what else there is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tres_crawler.classify.classifier import Judge, restore_model
 from tres_crawler.classify.model import Model, unpack
 from tres_crawler.classify.prior import Prior
 from tres_crawler.config import RelevanceSettings
+from tres_crawler.errors import ControlError
 from tres_crawler.keywords import Expansion, expand
 from tres_crawler.records import Example, Judgement, Topic
 from tres_crawler.store import crawls, judging
@@ -187,3 +188,20 @@ class Relevance:
         self.judge.switch(version.model, version.number)
         self.found_keywords = version.found_keywords
         logger.info("crawl %d is judged by version %d (%s)", self._crawl, version.number, version.told["model"])
+
+
+async def judge_of(database: Database, crawl: int, topic: Topic, settings: RelevanceSettings) -> tuple[int, bytes]:
+    """Version and body of a crawl's trained judge, if a crawl of this topic can begin with it."""
+    record = await crawls.get(database, crawl)
+    saved = await judging.newest_version(database, crawl)
+    if saved is None:
+        raise ControlError(f"Crawl {crawl} has trained no judge that another could begin with.")
+    if record.topic.keywords != topic.keywords:
+        raise ControlError(
+            f'Crawl {crawl} looks for other keywords ("{record.topic.name}"), so its judge cannot judge "{topic.name}".'
+        )
+    version, body = saved
+    vectors = await asyncio.to_thread(load_vectors, settings.vectors)
+    # Refused here and not when the crawl is loaded: then there would be one that cannot start.
+    await asyncio.to_thread(restore_model, body, vectors, settings.anchors, f"Judge {version} of crawl {crawl}")
+    return version, body

@@ -11,7 +11,7 @@ import pytest
 
 from tests.commands import tres
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments import afterwards, cells, focused, focused_plots
+from tres_crawler.experiments import afterwards, cells, crawling, focused, focused_plots, judges
 from tres_crawler.experiments.cells import Cell
 from tres_crawler.simweb.describe import split
 from tres_crawler.simweb.model import Form, Web
@@ -52,9 +52,48 @@ def test_equal_cells_have_one_name_and_others_another() -> None:
     assert asdict(TINY)["settings"] == CHEAP
 
 
+async def test_cells_of_one_web_topic_and_seed_share_one_judge_from_their_first_page(tmp_path: Path) -> None:
+    taught = (("fetch.slots", "4"), ("relevance.model", "svm"), ("relevance.bootstrap_pages", "36"))
+    said: list[str] = []
+    two = [replace(TINY, policy=policy, settings=taught) for policy in ("best-first", "breadth-first")]
+    found = await cells.run_cells(two, tmp_path, 2, said.append)
+    assert [line for line in said if line.startswith("training")] == [f"training {two[0].lesson}"]
+    assert all(figures["judge"]["shared"] and figures["pages"] == 30 for figures in found.values())
+    with judges.Judges(tmp_path, said.append) as kept:
+        assert await kept.copy_to(tmp_path / "again", two[0].lesson), "it is there for the next bench"
+    assert sum(line.startswith("training") for line in said) == 1
+
+
+def test_a_judge_is_another_one_on_another_web_with_another_seed_or_other_settings() -> None:
+    other = replace(TINY, settings=(("relevance.model", "svm"), ("learn.discount", "0.9")))
+    lessons = [TINY, replace(TINY, seed=2), replace(TINY, web=1), replace(TINY, family="report"), other]
+    assert len({cell.lesson.name for cell in lessons}) == 5
+    assert replace(other, settings=other.settings[:1]).lesson == other.lesson, "the learner does not matter to it"
+
+
+def test_every_seed_begins_at_a_page_of_its_own(tmp_path: Path) -> None:
+    web = Web(family("tune", 0))
+    texts = {crawling.topic_file(web, "games", seed, tmp_path).read_text() for seed in (1, 2, 3, 4)}
+    assert len(texts) == 4
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        (replace(TINY, topic="cookery"), 'Web 0 of the family "tune" has no page about "cookery"'),
+        (replace(TINY, pages=100_001), "has 100,000 pages; a crawl of 100,001 cannot be measured"),
+    ],
+)
+async def test_a_cell_that_its_web_cannot_give_is_refused_before_anything_runs(cell: Cell, told: str) -> None:
+    said: list[str] = []
+    with pytest.raises(ConfigError, match=told):
+        await cells.run_cells([TINY, cell], None, 1, said.append)
+    assert said == []
+
+
 def test_a_cell_knows_nobodys_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRES_LEARN__DISCOUNT", "0.7")
-    found = replace(TINY, settings=(("crawl.max_per_site", "none"),)).environment()
+    found = crawling.environment((("crawl.max_per_site", "none"),))
     assert "TRES_LEARN__DISCOUNT" not in found
     assert (found["TRES_FETCH__DELAY_SECONDS"], found["TRES_CRAWL__MAX_PER_SITE"]) == ("0", "none")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,10 @@ from hypothesis import strategies as some
 from tests import checks
 from tests.checks import MakeFrontier, Operation
 from tres_crawler.frontier.buckets import RandomFrontier
-from tres_crawler.frontier.frontier import create_frontier
+from tres_crawler.frontier.flat import FlatFrontier
 from tres_crawler.frontier.guided import GuidedFrontier
 from tres_crawler.frontier.queue import OrderedFrontier, most_promising_first
+from tres_crawler.frontier.scored import RescoredFrontier, ScoredFrontier
 from tres_crawler.records import Offer
 
 
@@ -35,7 +37,25 @@ def let_go() -> GuidedFrontier:
     return frontier
 
 
-every_frontier = pytest.mark.parametrize("make", [random_frontier, OrderedFrontier, best_first, guided, let_go])
+def scored() -> ScoredFrontier:
+    return ScoredFrontier(all_alike)
+
+
+def rescored() -> RescoredFrontier:
+    return RescoredFrontier(all_alike)
+
+
+def flat() -> FlatFrontier:
+    return FlatFrontier(2, lambda features, hosts: features[:, 0])
+
+
+def all_alike(placed: Sequence[Offer]) -> list[float]:
+    return [0.0] * len(placed)
+
+
+every_frontier = pytest.mark.parametrize(
+    "make", [random_frontier, OrderedFrontier, best_first, guided, let_go, scored, rescored, flat]
+)
 operations = some.lists(
     some.builds(
         Operation,
@@ -72,11 +92,3 @@ def test_a_long_random_life_agrees_with_a_plain_model(make: MakeFrontier, operat
 @every_frontier
 def test_a_host_that_is_dropped_takes_all_its_links_with_it(make: MakeFrontier) -> None:
     checks.drops_a_host_with_all_its_links(make)
-
-
-def test_each_policy_gets_its_frontier() -> None:
-    best, links = create_frontier("best-first", random.Random(1)), [Offer(1, 1, promise=0.2), Offer(2, 2, promise=0.7)]
-    best.place(links)
-    assert best.offer() == [links[1]]
-    assert isinstance(create_frontier("breadth-first", random.Random(1)), OrderedFrontier)
-    assert isinstance(create_frontier("random", random.Random(1)), RandomFrontier)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tres_crawler.classify.prevalence import prevalence
 from tres_crawler.classify.prior import Prior, sigmoid
 from tres_crawler.classify.reading import Reading, centred
 from tres_crawler.records import Example, PageText
@@ -67,6 +68,8 @@ def _sharpened(pages: Sequence[Found], prior: Prior, labelled: Sequence[Example]
     background = prior.background.directions[_off_topic(prior)] * SCALE
     said = np.array([example.relevant for example in labelled], dtype=bool)
     before = prior.logits(readings)
+    # Near its seeds a crawl meets many more relevant pages than the prior was made for.
+    before = before + np.float32(prevalence(before).shift)
     logits = before
     for _ in range(ROUNDS):
         likely = logits > 0
@@ -105,4 +108,4 @@ def _background(prior: Prior, weight: float) -> list[Example]:
     if not each:
         return []
     pages = prior.background.pages
-    return [Example(pages[at], False, each, f"background {at}", is_label=False) for at in chosen]
+    return [Example(pages[at], False, each, f"background {at}", is_label=False, is_met=False) for at in chosen]

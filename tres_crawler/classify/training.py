@@ -17,6 +17,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tres_crawler.classify.figures import Figures, best_threshold, calibration_error, measure
 from tres_crawler.classify.network import BiLstm
 from tres_crawler.classify.neural import Calibration, Inputs, NeuralModel
+from tres_crawler.classify.prevalence import prevalence
 from tres_crawler.classify.prior import Prior, sigmoid
 from tres_crawler.classify.reading import Reading
 from tres_crawler.classify.student import teach
@@ -151,6 +152,9 @@ def _fit(
         prior_weight=0.0 if labels >= ENOUGH_LABELS else 1.0 / (1.0 + labels / 30.0),
     )
     model = NeuralModel(network, inputs, None, calibration)
+    if unlabelled := [example.page for example in examples if example.is_met and not example.is_label]:
+        shift = prevalence(model.page_margins(unlabelled)).shift
+        model.calibration = replace(calibration, offset=shift)
     short = lesson.short_readings
     model.student = teach(prior, short, model.logits(short, anchors=True), seed)
     return model, best

@@ -98,6 +98,9 @@ def focused(
     policies: Annotated[
         list[str] | None, typer.Option("--policy", help="Of part learn.  [default: tres, best-first, random]")
     ] = None,
+    own_judge: Annotated[
+        bool, typer.Option("--own-judge", help="Every crawl bootstraps a judge of its own; else crawls share one.")
+    ] = False,
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep finished crawls there, and run none of them again.")
     ] = None,
@@ -106,7 +109,7 @@ def focused(
     plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures there.")] = None,
 ) -> None:
     """True harvest and relevant sites of crawls of simulated webs, each in processes of its own."""
-    plan = crawling.Plan(sayer(), pages, seeds, jobs, keep=keep, quick=quick)
+    plan = crawling.Plan(sayer(), pages, seeds, jobs, keep=keep, quick=quick, judge="own" if own_judge else "shared")
     if policies:
         plan = replace(plan, policies=tuple(policies))
     names = crawling.chosen_parts(parts or ())

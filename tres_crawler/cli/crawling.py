@@ -53,7 +53,8 @@ def crawl(
     pages: PagesOption = None,
     max_per_site: PerSiteOption = None,
     policy: Annotated[
-        str | None, typer.Option(help="Which link comes next: tres, best-first, breadth-first, random.")
+        str | None,
+        typer.Option(help="Which link comes next: tres, best-first, or one to compare with (docs/papers.md)."),
     ] = None,
     data_dir: DataDirOption = DEFAULT_DATA_DIR,
     connect_to: Annotated[
@@ -61,6 +62,9 @@ def crawl(
     ] = None,
     policy_from: Annotated[
         int | None, typer.Option(metavar="ID", min=1, help="Begin with what another crawl in the data dir has learned.")
+    ] = None,
+    judge_from: Annotated[
+        int | None, typer.Option(metavar="ID", min=1, help="Begin with the judge of another crawl in the data dir.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the random draws.")] = None,
     config: ConfigOption = None,
@@ -77,7 +81,7 @@ def crawl(
     settings = settings.replaced("crawl", given).replaced("fetch", {"connect_to": connect_to})
 
     async def start(database: Database) -> Crawl:
-        number = await engine.create(database, wanted, settings, examples, policy_from)
+        number = await engine.create(database, wanted, settings, examples, policy_from, judge_from)
         return await Crawl.load(database, number, content=content_of(number, data_dir, settings))
 
     raise typer.Exit(run(run_crawl(data_dir, settings, start, as_json)))

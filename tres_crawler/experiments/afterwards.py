@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tres_crawler.config import Settings
 from tres_crawler.features import Describer, SiteRatios
 from tres_crawler.frontier.tree import Growth, Node, Tree
+from tres_crawler.policies.registry import settled
 from tres_crawler.records import Outcome
 from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.model import Form, Page, Web
@@ -19,7 +20,8 @@ from tres_crawler.store import crawls, judging, learning, links, pages
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
-CRAWL = 1
+TREES = ("tres", "tres-paper", "tree-random")
+"""Policies with a Tree-Frontier."""
 BANDS = (0.1, 0.3, 0.6)
 """Links are compared at like anchor probability: below, between and above these."""
 FEW = 20
@@ -28,22 +30,26 @@ FEW = 20
 Floats = npt.NDArray[np.floating[Any]]
 
 
-async def life(data: Path) -> dict[str, Any]:
+async def life(data: Path, crawl: int) -> dict[str, Any]:
     """How far a crawl had come when it ended or was killed."""
     async with Database(DataDir(data).url, read_only=True) as database:
-        record = await crawls.get(database, CRAWL)
-        saved = await pages.outcomes(database, CRAWL)
-        versions = await pages.learner_versions(database, CRAWL)
+        record = await crawls.get(database, crawl)
+        saved = await pages.outcomes(database, crawl)
+        versions = await pages.learner_versions(database, crawl)
         told = {"pages": len(saved), "version": versions[-1] if versions else None}
-        if record.policy != "tres":
+        if record.policy not in TREES:
             return told
-        return {**told, "versions": versions[::50], **await _trees(database, Settings.kept(record.settings), saved)}
+        return {
+            **told,
+            "versions": versions[::50],
+            **await _trees(database, crawl, settled(Settings.kept(record.settings)), saved),
+        }
 
 
-async def judged(data: Path, web: Web, topic: str) -> dict[str, float | None]:
+async def judged(data: Path, crawl: int, web: Web, topic: str) -> dict[str, float | None]:
     """How right the crawl's own judge was on the pages it had."""
     async with Database(DataDir(data).url, read_only=True) as database:
-        saved = [row for row in await pages.outcomes(database, CRAWL) if row.outcome == Outcome.JUDGED]
+        saved = [row for row in await pages.outcomes(database, crawl) if row.outcome == Outcome.JUDGED]
     said = np.array([bool(row.relevant) for row in saved], bool)
     true = np.array([web.topic_of(*split(row.url)) == topic for row in saved], bool)
     both = int((said & true).sum())
@@ -54,18 +60,18 @@ def _part(some: int, of_all: int) -> float | None:
     return round(some / of_all, 3) if of_all else None
 
 
-async def _trees(database: Database, settings: Settings, saved: Any) -> dict[str, Any]:
+async def _trees(database: Database, crawl: int, settings: Settings, saved: Any) -> dict[str, Any]:
     """The tree as a restart finds it beside one grown anew from the same experiences."""
-    judge = await judging.newest_version(database, CRAWL)
-    rows = await learning.experiences(database, CRAWL)
+    judge = await judging.newest_version(database, crawl)
+    rows = await learning.experiences(database, crawl)
     width = Describer(settings.features, ()).dim
     vectors = learning.matrix((row.features for row in rows), width)
     rewards = {row.number: float(row.relevant) for row in saved}
     known = np.array([rewards[row.page] for row in rows], np.float32)
     growth = Growth(settings.frontier.min_experiences, settings.frontier.max_depth, settings.frontier.max_leaves)
-    nodes = [Node(*row) for row in await learning.nodes(database, CRAWL, judge[0] if judge else 1)]
+    nodes = [Node(*row) for row in await learning.nodes(database, crawl, judge[0] if judge else 1)]
     restored, grown = Tree.restored(nodes, vectors, known, growth), Tree.grown(vectors, known, growth)
-    waiting = learning.matrix((await links.waiting_columns(database, CRAWL)).features, width)
+    waiting = learning.matrix((await links.waiting_columns(database, crawl)).features, width)
     same = (
         list(restored.splits()) == list(grown.splits())
         and all(np.array_equal(*pair) for pair in zip(restored.experienced(), grown.experienced(), strict=True))
@@ -77,13 +83,13 @@ async def _trees(database: Database, settings: Settings, saved: Any) -> dict[str
 # ---- hubs ----
 
 
-async def learned(data: Path, web: Web, topic: str) -> dict[str, Any]:
+async def learned(data: Path, crawl: int, web: Web, topic: str) -> dict[str, Any]:
     """What the learner, and best-first beside it, hold of the links to hubs and to other pages, by truth."""
     async with Database(DataDir(data).url, read_only=True) as database:
-        settings = Settings.kept((await crawls.get(database, CRAWL)).settings)
-        policy = await learning.newest(database, CRAWL, learning.POLICY)
-        saved = await pages.outcomes(database, CRAWL)
-        rows = [row for row in await links.described(database, CRAWL) if row.features]
+        settings = settled(Settings.kept((await crawls.get(database, crawl)).settings))
+        policy = await learning.newest(database, crawl, learning.POLICY)
+        saved = await pages.outcomes(database, crawl)
+        rows = [row for row in await links.described(database, crawl) if row.features]
     # torch takes seconds to import, and every command imports this module.
     from tres_crawler.learn.ddqn import Ddqn
 

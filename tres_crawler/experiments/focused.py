@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from tres_crawler.config import CrawlSettings, nearest
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments.cells import CAP, CURVE_EVERY, FAMILY, Cell, Figures, run_cells
+from tres_crawler.experiments.cells import CURVE_EVERY, FAMILY, Cell, Figures, run_cells
+from tres_crawler.experiments.crawling import CAP
 from tres_crawler.experiments.lag import loop_lag
 from tres_crawler.experiments.report import Check, Report, Say
 
@@ -60,6 +61,8 @@ class Plan:
     policies: tuple[str, ...] = ("tres", "best-first", "random")
     keep: Path | None = None
     quick: bool = False
+    judge: Literal["shared", "own"] = "shared"
+    """Whether crawls of one web, topic and seed begin with the same judge, or each bootstraps its own."""
 
     def __post_init__(self) -> None:
         for name in self.policies:
@@ -75,7 +78,7 @@ class Plan:
     def of(self, pages: int, seeds: int) -> Plan:
         """With what a part asks for where nothing is given."""
         if self.quick:
-            pages, seeds = QUICK_PAGES, 1
+            return replace(self, pages=self.pages or QUICK_PAGES, seeds=self.seeds or 1, judge="own")
         return replace(self, pages=self.pages or pages, seeds=self.seeds or seeds)
 
     def cells(
@@ -86,7 +89,7 @@ class Plan:
         over = tuple(sorted((settings or {}).items()))
         chosen = PLACES[: 1 if self.quick else places]
         return [
-            Cell(web, topic, policy, self.pages, seed, over, kills)
+            Cell(web, topic, policy, self.pages, seed, over, kills, judge=self.judge)
             for seed in range(1, self.seeds + 1)
             for web, topic in chosen
         ]
@@ -98,7 +101,14 @@ class Plan:
         return {name: [found[cell] for cell in cells] for name, cells in ways.items()}
 
     def report(self, part: str, rows: Sequence[Mapping[str, Any]], checks: Sequence[Check], **more: Any) -> Report:
-        shown = {"part": part, "family": FAMILY, "pages": self.pages, "seeds": self.seeds, "max_per_site": CAP}
+        shown = {
+            "part": part,
+            "family": FAMILY,
+            "pages": self.pages,
+            "seeds": self.seeds,
+            "max_per_site": CAP,
+            "judge": self.judge,
+        }
         return Report("focused", {**shown, **more}, rows, checks)
 
 

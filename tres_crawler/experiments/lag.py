@@ -12,8 +12,8 @@ import numpy as np
 from tres_crawler import crawl as engine
 from tres_crawler.config import CrawlSettings, FetchSettings, LearnSettings, Settings
 from tres_crawler.crawl import Crawl
-from tres_crawler.experiments.cells import CAP, FAMILY, served
-from tres_crawler.simweb.params import family
+from tres_crawler.experiments.cells import FAMILY
+from tres_crawler.experiments.crawling import CAP, served, topic_file, web_with
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 from tres_crawler.topic import load_topic
@@ -25,13 +25,14 @@ async def loop_lag(web: int, topic: str, pages: int, steps_per_page: float) -> d
     """A crawl in this process beside a task that naps and notes by how much it overslept, in milliseconds."""
     with tempfile.TemporaryDirectory(prefix="tres-lag-") as scratch:
         folder = Path(scratch)
-        async with served(family(FAMILY, web), folder, folder / "requests.jsonl") as address:
+        crawled = web_with(FAMILY, web, topic, pages)
+        async with served(crawled.params, folder, folder / "requests.jsonl") as address:
             settings = Settings.model_construct(
                 fetch=FetchSettings(delay_seconds=0.0, connect_to=address),
                 crawl=CrawlSettings(max_pages=pages, max_per_site=CAP, policy="tres", seed=1),
                 learn=LearnSettings(steps_per_page=steps_per_page),
             )
-            wanted = load_topic(folder / "topics" / f"{topic}.toml")
+            wanted = load_topic(topic_file(crawled, topic, 1, folder))
             with DataDir(folder / "data") as data:
                 async with Database(data.url) as database:
                     crawl = await Crawl.load(database, await engine.create(database, wanted, settings))

@@ -1,13 +1,10 @@
-"""What every frontier promises, and the policies built on one."""
+"""What every frontier promises."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Protocol
 
-from tres_crawler.frontier.buckets import RandomFrontier
-from tres_crawler.frontier.queue import OrderedFrontier, most_promising_first
 from tres_crawler.records import Offer
 
 
@@ -46,13 +43,3 @@ class Frontier(Protocol):
 
     def release(self, host: int) -> None:
         """Undo one hold."""
-
-
-def create_frontier(policy: str, rng: random.Random) -> Frontier:
-    """The frontier that a policy chooses from."""
-    frontiers: Mapping[str, Callable[[], Frontier]] = {
-        "best-first": lambda: OrderedFrontier(most_promising_first),
-        "breadth-first": OrderedFrontier,
-        "random": lambda: RandomFrontier(rng),
-    }
-    return frontiers[policy]()

@@ -67,6 +67,16 @@ class OrderedFrontier:
         self._count -= 1
         self._compete(offer.host)
 
+    def of_host(self, host: int) -> list[int]:
+        """Numbers of the links that wait for a host."""
+        return [link for _, link in self._by_host.get(host, ())]
+
+    def clear(self) -> None:
+        """Remove all links, whose hosts stay held or free."""
+        self._by_host.clear()
+        self._heads.clear()
+        self._count = 0
+
     def drop(self, host: int) -> int:
         dropped = len(self._by_host.pop(host, ()))
         self._count -= dropped

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from tres_crawler.config import Settings
 from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.records import Outlink
 from tres_crawler.store import links
@@ -16,6 +19,7 @@ from tres_crawler.store.pages import PageRecord
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
+Hosts = npt.NDArray[np.int32]
 
 
 class PageFact(NamedTuple):
@@ -26,6 +30,23 @@ class PageFact(NamedTuple):
     """The page its link stood on."""
     site: int
     relevant: bool
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a crawl tells the policy it makes."""
+
+    crawl: int
+    settings: Settings
+    keywords: Sequence[str]
+    seed: int
+    rng: random.Random
+    sites_of: Callable[[Hosts], Numbers]
+    """Site numbers of host numbers."""
+    is_out_of_reach: Callable[[int], bool]
+    """Whether a host will not be asked soon."""
+    tell: Callable[[Change], object]
+    """Saves an event."""
 
 
 class Policy(Protocol):

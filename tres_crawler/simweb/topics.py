@@ -35,6 +35,11 @@ def write_topics(web: Web, folder: Path) -> list[Path]:
 
 def _write(web: Web, folder: Path, name: str) -> Path:
     path = folder / f"{name}.toml"
-    keywords = ", ".join(f'"{word}"' for word in KEYWORDS[name].split())
-    path.write_text(f'name = "{name}"\nkeywords = [{keywords}]\nseeds = ["{web.seeds(name)[0]}"]\n', encoding="utf-8")
+    path.write_text(topic_text(name, web.seeds(name)[0]), encoding="utf-8")
     return path
+
+
+def topic_text(name: str, seed: str) -> str:
+    """A topic file: its keywords and one seed."""
+    keywords = ", ".join(f'"{word}"' for word in KEYWORDS[name].split())
+    return f'name = "{name}"\nkeywords = [{keywords}]\nseeds = ["{seed}"]\n'

@@ -105,6 +105,19 @@ async def waiting(database: Database, crawl: int) -> list[Offer]:
     return [Offer(row.number, row.host, promise=row.promise) for row in found]
 
 
+async def waiting_with_features(database: Database, crawl: int) -> list[Offer]:
+    """The same, with the features each was placed with."""
+    found = await database.rows(
+        select(links.c.number, links.c.host, links.c.promise, links.c.features)
+        .where(links.c.crawl == crawl, links.c.state == LinkState.WAITING)
+        .order_by(links.c.number)
+    )
+    return [
+        Offer(row.number, row.host, promise=row.promise, features=np.frombuffer(row.features, np.float32))
+        for row in found
+    ]
+
+
 class WaitingColumns(NamedTuple):
     """The waiting links of a crawl without an object for each."""
 

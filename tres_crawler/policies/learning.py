@@ -1,0 +1,210 @@
+"""What every policy with a learner does: features of links, a DDQN beside the crawl, all of it saved (TRES, Alg. 4)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from tres_crawler.config import Settings
+from tres_crawler.features import Describer, PathState, SiteRatios
+from tres_crawler.frontier.frontier import Frontier
+from tres_crawler.learn.ddqn import Ddqn
+from tres_crawler.learn.replay import Transition
+from tres_crawler.learn.worker import Trainer
+from tres_crawler.policies.policy import Floats, Hosts, Numbers, PageFact, Surroundings
+from tres_crawler.records import Divergence, Outlink
+from tres_crawler.store import crawls, learning, links
+from tres_crawler.store.database import Change, Database
+from tres_crawler.store.pages import PageRecord
+
+FIRST_SNAPSHOT = 200
+SNAPSHOT_GROWTH = 1.1
+"""The learner is saved whole when the pages have grown by a tenth; what came later is remembered from the store."""
+KNOWN_SITE = {"pages": 1.0, "balanced": 0.5, "sites": 0.1}
+"""What a relevant page of a site already known to be relevant is worth, beside the first one of a new site."""
+
+
+def check_policy(policy: bytes, settings: Settings) -> None:
+    """Refuse what another crawl has learned if a crawl with these settings cannot begin with it."""
+    describer = Describer(settings.features, ())
+    Ddqn(settings.learn, describer.name, describer.dim).load_policy(policy)
+
+
+class LearningPolicy(ABC):
+    """Every page that arrives is a transition of the learner, saved with its step; the frontier is the kind's own."""
+
+    def __init__(self, around: Surroundings) -> None:
+        settings = around.settings
+        self._crawl = around.crawl
+        self._known_site_reward = KNOWN_SITE[settings.crawl.objective]
+        self._feature_settings = settings.features
+        self._learn = settings.learn
+        self._sites_of = around.sites_of
+        self._tell = around.tell
+        self._describer = Describer(settings.features, around.keywords)
+        self._paths: dict[int, PathState] = {}
+        self._ratios = SiteRatios()
+        self._relevant_sites: set[int] = set()
+        self._history: list[PageFact] = []
+        self._next_snapshot = FIRST_SNAPSHOT
+        prior = self._describer.simple_rule() if self._learn.prior else None
+        self._learner = Ddqn(self._learn, self._describer.name, self._describer.dim, prior=prior, seed=around.seed)
+        self._trainer = Trainer(self._learner, self._diverged)
+
+    @property
+    @abstractmethod
+    def frontier(self) -> Frontier: ...
+
+    @property
+    def reads_contexts(self) -> bool:
+        return self._feature_settings.set == "extended"
+
+    @property
+    def version(self) -> int:
+        return self._trainer.weights.version
+
+    # ---- what a kind of frontier makes of it ----
+
+    @abstractmethod
+    async def _take_up(self, database: Database, vectors: Floats, rewards: Floats, judge_version: int) -> None:
+        """Restore the frontier: the waiting links, and what it grew from these experiences."""
+
+    @abstractmethod
+    def _experience(self, features: Floats, reward: float) -> list[Change]:
+        """A link was worth this; what is to be saved of it."""
+
+    @abstractmethod
+    def _sample(self) -> Floats | None:
+        """One waiting link as a candidate for the next step, where the target asks for one."""
+
+    @abstractmethod
+    async def _experience_anew(self, rewards: Mapping[int, float], judge_version: int) -> list[Change]:
+        """A new judge has given all experiences so far these rewards."""
+
+    # ---- starting ----
+
+    async def restore(self, database: Database, pages: Sequence[PageFact], judge_version: int) -> None:
+        saved = await learning.experiences(database, self._crawl)
+        vectors = learning.matrix((row.features for row in saved), self._describer.dim)
+        rewards = self._count_anew(pages)
+        snapshot = await learning.newest(database, self._crawl, learning.LEARNER)
+        policy = await learning.newest(database, self._crawl, learning.POLICY)
+        if snapshot:
+            self._learner.load(snapshot)
+        elif policy:
+            self._learner.load_policy(policy)
+        self._trainer.weights = self._learner.weights()
+        known = np.array([rewards[row.page] for row in saved], np.float32)
+        await self._take_up(database, vectors, known, judge_version)
+        learned = self._learner.last_page
+        for row in saved:
+            if row.page > learned:
+                outlinks = learning.matrix(
+                    await links.features_of(database, self._crawl, row.page), self._describer.dim
+                )
+                vector = np.frombuffer(row.features, np.float32)
+                # By the trainer, which owes them their gradient steps: a kill must not cost lessons.
+                self._trainer.remember(Transition(row.page, vector, rewards[row.page], outlinks))
+
+    def describe_seeds(self, seeds: Sequence[Outlink], sites: Numbers) -> Floats:
+        """Links from nowhere; the learner starts with the promise that they pay (TRES, sec. 2.4.2)."""
+        certain = np.ones(len(seeds), np.float32)
+        described = self._describer.describe(None, seeds, certain, sites, self._ratios)
+        for row in described:
+            self._trainer.remember(Transition(0, row, 1.0, described[:0]))
+        return described
+
+    # ---- learning from pages ----
+
+    def arrive(
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+    ) -> tuple[Floats, list[Change]]:
+        relevant = page.reward > 0
+        frozen = page.link.features
+        assert frozen is not None
+        link_site = self._sites_of(np.array([page.link.host], np.int32))
+        refreshed = self._describer.refresh(frozen[None], link_site, self._ratios)[0]
+        reward = self._reward(page.site, relevant)
+        path = self._enter(PageFact(page.number, page.link.source, page.site, relevant))
+        described = self._describer.describe(
+            path,
+            outlinks,
+            looks,
+            sites,
+            self._ratios,
+            depth=page.link.depth + 1,
+            page_site=page.site,
+            context_probabilities=contexts,
+        )
+        saved = [learning.new_experience(self._crawl, page.number, frozen, reward), *self._experience(frozen, reward)]
+        sample = None if self._learn.target == "outlinks" else self._sample()
+        self._trainer.remember(Transition(page.number, refreshed, reward, described, sample))
+        return described, saved
+
+    async def catch_up(self) -> None:
+        await self._trainer.caught_up()
+
+    async def judged_again(
+        self, relevant: Mapping[int, bool], keywords: Sequence[str], judge_version: int
+    ) -> list[Change]:
+        """Another judge, another meaning of reward: the frontier grows anew, the learner's rewards are corrected."""
+        self._describer = Describer(self._feature_settings, keywords)
+        rewards = self._count_anew(
+            [page._replace(relevant=relevant.get(page.number, page.relevant)) for page in self._history]
+        )
+        await self._trainer.relabel(rewards)
+        grown = await self._experience_anew(rewards, judge_version)
+        return [learning.relabelled(self._crawl, rewards), *grown]
+
+    # ---- saving ----
+
+    def is_snapshot_due(self, pages: int) -> bool:
+        if pages < self._next_snapshot:
+            return False
+        self._next_snapshot = int(pages * SNAPSHOT_GROWTH) + FIRST_SNAPSHOT // 2
+        return True
+
+    async def snapshot(self) -> list[Change]:
+        whole, policy = await self._trainer.snapshot(), await self._trainer.policy()
+        return learning.new_snapshot(self._crawl, self.version, whole, policy)
+
+    async def close(self) -> None:
+        await self._trainer.close()
+
+    # ---- in between ----
+
+    def _value(self, features: Floats, hosts: Hosts) -> Floats:
+        return self._trainer.values(self._describer.refresh(features, self._sites_of(hosts), self._ratios))
+
+    def _enter(self, page: PageFact) -> PathState:
+        before = self._paths.get(page.source) if page.source else None
+        path = self._paths[page.number] = PathState.of(before, page.relevant)
+        self._ratios.add(page.site, page.relevant)
+        self._history.append(page)
+        return path
+
+    def _reward(self, site: int, relevant: bool) -> float:
+        if not relevant:
+            return 0.0
+        new = site not in self._relevant_sites
+        self._relevant_sites.add(site)
+        return 1.0 if new else self._known_site_reward
+
+    def _count_anew(self, pages: Iterable[PageFact]) -> dict[int, float]:
+        """Paths, sites and rewards of all pages, in order; the reward of each."""
+        self._paths, self._ratios, self._history = {}, SiteRatios(), []
+        self._relevant_sites = set()
+        rewards = {}
+        for page in pages:
+            rewards[page.number] = self._reward(page.site, page.relevant)
+            self._enter(page)
+        return rewards
+
+    def _diverged(self, told: Divergence) -> None:
+        self._tell(
+            crawls.event(
+                self._crawl, "divergence", step=told.step, reason=told.reason, learning_rate=told.learning_rate
+            )
+        )
