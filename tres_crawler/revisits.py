@@ -32,6 +32,7 @@ GONE = (404, 410)
 CONFIRMATIONS = 2
 """So many visits in a row must find a page gone, or moved, before it is given up."""
 LOOK_AGAIN_SECONDS = 1.0
+"""When nothing is due."""
 NO_LONGER_RELEVANT = "no longer relevant"
 EVIDENCE = tuple(field.name for field in fields(Evidence))
 
@@ -259,15 +260,14 @@ class Revisits:
         if document.noindex:
             await self._save(source, Finding(None, status=fetched.status), retire="its owner does not want it kept")
             return
-        seen = await sources.read_prints(self._database, self._crawl, source.page)
-        if not document.text or seen is None:
+        if not document.text or source.body is None:
             # Nothing to compare, or nothing to compare with: this is its first version.
             first = sources.new_prints(self._crawl, source.page, prints_of(document.text).tobytes(), b"")
             others = [first] if document.text else []
             await self._save(source, Finding(None, status=fetched.status), fetched=fetched, others=others)
             return
-        news = whats_new(document.text, np.frombuffer(seen.body, np.uint32))
-        faded = share_gone(np.frombuffer(seen.added, np.uint32), news.prints) if seen.added else None
+        news = whats_new(document.text, np.frombuffer(source.body, np.uint32))
+        faded = share_gone(np.frombuffer(source.added, np.uint32), news.prints) if source.added else None
         outlinks = [] if document.nofollow else self._ledger.unseen(document.outlinks)
         read = PageText(document.title, "", news.added) if news.changed else None
         judged = await self._relevance.judge.judge(read, self._ledger.texts(outlinks))

@@ -100,22 +100,16 @@ async def live(database: Database, crawl: int) -> Sequence[AnyRow]:
 
 
 READ_SOURCE: AnySelect = (
-    select(sources, pages.c.url, pages.c.host)
+    select(sources, pages.c.url, pages.c.host, prints.c.body, prints.c.added)
     .join(pages, _of_page(sources))
+    .join(prints, _of_page(prints), isouter=True)
     .where(sources.c.crawl == bindparam("of_crawl"), sources.c.page == bindparam("of_page"))
-)
-READ_PRINTS: AnySelect = select(prints.c.body, prints.c.added).where(
-    prints.c.crawl == bindparam("of_crawl"), prints.c.page == bindparam("of_page")
 )
 
 
 async def read(database: Database, crawl: int, page: int) -> AnyRow:
+    """A source, its URL and host, and its prints where it has any."""
     return (await database.rows(READ_SOURCE, {"of_crawl": crawl, "of_page": page}))[0]
-
-
-async def read_prints(database: Database, crawl: int, page: int) -> AnyRow | None:
-    found = await database.rows(READ_PRINTS, {"of_crawl": crawl, "of_page": page})
-    return found[0] if found else None
 
 
 async def unknown(database: Database, crawl: int) -> Sequence[AnyRow]:
