@@ -114,8 +114,10 @@ class Ledger:
         """Whether any link was ever placed."""
         return self._last_link > 0
 
-    def unseen(self, outlinks: Sequence[Outlink]) -> list[Outlink]:
-        """Those that were never placed."""
+    def unseen(self, outlinks: Sequence[Outlink], depth: int) -> list[Outlink]:
+        """Those of a page at a depth that were never placed and may be."""
+        if depth >= self._settings.max_depth:
+            return []
         return [outlink for outlink in outlinks if not self._seen.knows(outlink.url)]
 
     def texts(self, outlinks: Sequence[Outlink]) -> list[str]:
@@ -201,9 +203,8 @@ class Ledger:
     ) -> None:
         """Place links that a page has gained since it was saved, together with what else came of visiting it again."""
         looks = np.asarray(looks, np.float32)
-        found = outlinks if page.link.depth < self._settings.max_depth else ()
-        promises = (looks[: len(found)] + page.reward / 2).tolist()
-        placed, at = self._describe(found, page.number, page.link.depth + 1, promises)
+        promises = (looks[: len(outlinks)] + page.reward / 2).tolist()
+        placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
         contexts = looks[len(outlinks) :][at] if self._policy.reads_contexts else None
         new = [outlinks[row] for row in at]
         features = self._policy.describe_more(page, new, looks[at], contexts, self._sites(placed)) if placed else None

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from tres_crawler import __version__
 from tres_crawler.config import Settings
 from tres_crawler.errors import ConfigError, ControlError, NotFound, StoreError, TopicError, TresError
-from tres_crawler.serve import control
+from tres_crawler.serve import control, recrawl
 from tres_crawler.serve.keeper import Keeper
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
@@ -43,6 +43,7 @@ def create_app(settings: Settings, folder: DataDir) -> FastAPI:
     )
     app.state.settings = settings
     app.include_router(control.router)
+    app.include_router(recrawl.router)
 
     @app.get("/healthz")
     async def healthz(request: Request) -> dict[str, str]:
