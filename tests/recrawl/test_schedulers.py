@@ -20,7 +20,7 @@ from tres_crawler.recrawl.baselines import (
     Uniform,
 )
 from tres_crawler.recrawl.calendar import CalendarScheduler, ephemeral
-from tres_crawler.recrawl.policies import POLICIES, Circumstances, create_scheduler
+from tres_crawler.recrawl.laboratory import LABORATORY, Circumstances
 from tres_crawler.recrawl.scheduler import Belief, Finding, Scheduler, Source
 
 HOUR = 3600.0
@@ -44,7 +44,7 @@ SCHEDULERS: dict[str, MakeScheduler] = {
     "calendar with an oldest age": lambda: CalendarScheduler(believed, most_age_seconds=24 * HOUR),
     "calendar at a high price": lambda: CalendarScheduler(believed, price=5.0),
     "ephemeral": lambda: CalendarScheduler(believed, ephemeral(lambda: 1e-6)),
-    **{f"policy {name}": partial(create_scheduler, name, Circumstances(believed)) for name in POLICIES},
+    **{name: partial(make, Circumstances(believed)) for name, make in LABORATORY.items()},
 }
 every_scheduler = pytest.mark.parametrize("make", SCHEDULERS.values(), ids=SCHEDULERS.keys())
 

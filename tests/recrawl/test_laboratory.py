@@ -7,7 +7,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.recrawl.beliefs import known
 from tres_crawler.experiments.recrawl.world import Visits, independent, play
 from tres_crawler.recrawl.bandit import BanditThompson
@@ -16,8 +15,8 @@ from tres_crawler.recrawl.covering import ActiveCovering
 from tres_crawler.recrawl.deep import DeepScheduler, FullGradient, GraphDeep
 from tres_crawler.recrawl.exp3 import Exp3
 from tres_crawler.recrawl.grouped import BeliefGroups, Grouped
+from tres_crawler.recrawl.laboratory import LABORATORY, Circumstances
 from tres_crawler.recrawl.neighbours import NeighbourWhittle
-from tres_crawler.recrawl.policies import Circumstances, create_scheduler
 from tres_crawler.recrawl.qlearner import Gradient, QLearner
 from tres_crawler.recrawl.ranked import RankedScheduler
 from tres_crawler.recrawl.scheduler import Belief, Finding, Source
@@ -191,13 +190,8 @@ def test_without_surprises_the_index_is_the_plain_one() -> None:
     assert play(updates, NeighbourWhittle(known(RATES), most=0)).sources.tolist() == plain.sources.tolist()
 
 
-def test_a_policy_nobody_knows_is_named_beside_those_there_are() -> None:
-    with pytest.raises(ConfigError, match=r'no recrawl policy "wittle"; there are: whittle, '):
-        create_scheduler("wittle", Circumstances(known(RATES)))
-
-
 def test_importance_comes_from_beliefs() -> None:
-    scheduler = create_scheduler("thompson-importance", Circumstances(known((0.5, 0.5), (0.0, 1.0))))
+    scheduler = LABORATORY["thompson-importance"](Circumstances(known((0.5, 0.5), (0.0, 1.0))))
     for number in range(2):
         scheduler.add(Source(number, number, 0.0))
     count: Counter[int] = Counter()
