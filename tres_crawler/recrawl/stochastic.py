@@ -116,6 +116,11 @@ class Threshold:
         inside, reached = self._row(kept)
         return float(inside @ self._waits), float(inside @ self._reached) + reached
 
+    def average(self, subsidy: float) -> float:
+        """Reward per period of visiting from the threshold on, when waiting is paid `subsidy`."""
+        wait, state = self._ahead(0.0)
+        return (self._source.cost * subsidy * wait + state) / (1 + wait)
+
     def index(self) -> float:
         """The subsidy that makes waiting at the threshold as good as visiting (eqs. 28-31, reference E V(U))."""
         reset_wait, reset_state = self._ahead(0.0)

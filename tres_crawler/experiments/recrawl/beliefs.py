@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tres_crawler.recrawl.estimate import Estimates, Evidence
 from tres_crawler.recrawl.scheduler import Belief, Beliefs, Finding
 
-RATES: NDArray[np.float64] = np.geomspace(1e-4, 3.0, 80)
-"""Change rates per slot that are thought possible, all alike at first."""
+FIRST_RATE = 0.3
+"""Changes per slot expected before anything was seen: high, so that everything is looked at soon."""
+UNFORGOTTEN = 1e6
+"""Visits for which evidence counts: the papers' rates do not drift."""
 
 
 def known(rates: Sequence[float] | NDArray[np.float64], importance: Sequence[float] | None = None) -> Beliefs:
@@ -21,28 +25,20 @@ def known(rates: Sequence[float] | NDArray[np.float64], importance: Sequence[flo
 
 
 class Learned:
-    """The posterior mean of each rate on a grid, exact for irregular visits; importance is given, as in the papers."""
+    """Rates as the live crawler estimates them; importance is given, as in the papers."""
 
-    def __init__(self, count: int, importance: Sequence[float] | None = None) -> None:
+    def __init__(
+        self, count: int, importance: Sequence[float] | None = None, group: Sequence[int] | None = None
+    ) -> None:
+        """Sources of one `group` are expected to be alike, as those of one host are in a live crawl."""
         self._worth = [1.0] * count if importance is None else list(importance)
-        self._logs = np.zeros((count, len(RATES)))
-        self._visited_at = np.zeros(count)
-        self._beliefs = [self._belief(number) for number in range(count)]
+        self._estimates = Estimates(first_rate=FIRST_RATE, memory_visits=UNFORGOTTEN)
+        for number in range(count):
+            self._estimates.add(number, number if group is None else group[number], Evidence(0.0))
 
     def __call__(self, number: int) -> Belief:
-        return self._beliefs[number]
+        return replace(self._estimates.belief(number), utility=self._worth[number], cost=1.0)
 
     def tell(self, number: int, now: float, finding: Finding) -> None:
         """To be told before the scheduler is."""
-        gap = now - self._visited_at[number]
-        self._visited_at[number] = now
-        if finding.changed is not None and gap > 0:
-            self._logs[number] += np.log(-np.expm1(-RATES * gap)) if finding.changed else -RATES * gap
-            self._beliefs[number] = self._belief(number)
-
-    def _belief(self, number: int) -> Belief:
-        weights = np.exp(self._logs[number] - self._logs[number].max())
-        weights /= weights.sum()
-        mean = float(weights @ RATES)
-        spread = float(weights @ (RATES - mean) ** 2)
-        return Belief(mean, self._worth[number], evidence=mean**2 / max(spread, 1e-18))
+        self._estimates.observe(number, now, finding)

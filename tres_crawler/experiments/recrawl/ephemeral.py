@@ -5,7 +5,6 @@ All seeds are simulated at once: states and ages are arrays (seeds × sources), 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tres_crawler.recrawl.ephemeral import Ephemeral
-from tres_crawler.recrawl.stochastic import Noise, Threshold, arrivals
+from tres_crawler.recrawl.stochastic import Noise
 
 Floats = NDArray[np.float64]
 Ages = NDArray[np.int64]
@@ -27,9 +26,6 @@ TABLE_1 = (
     Ephemeral(0.08, 0.21, 250),
 )
 """The four sources of both papers."""
-
-REACHED = 2.5
-"""Standard deviations above its limit up to which the index of a source is worked out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,20 +108,8 @@ def always(source: int) -> Index:
     return lambda states, ages: np.broadcast_to(np.arange(states.shape[1]) == source, states.shape).astype(float)
 
 
-def true_index(sources: Sequence[Ephemeral], noise: Noise, points: int) -> Index:
-    """The stochastic index of section VIII, worked out at `points` states of each source."""
-    grids: list[tuple[Floats, Floats]] = []
-    for source in sources:
-        law = arrivals(source, noise)
-        deviation = math.sqrt(law.variance / (1 - source.retention**2))
-        # Beyond the states that a source is ever seen in, waiting for the threshold never ends.
-        states = np.linspace(source.inflow / 4, source.limit + REACHED * deviation, points)
-        grids.append((states, np.array([Threshold(source, law, state, 150).index() for state in states])))
-
-    def index(states: Floats, ages: Ages) -> Floats:
-        columns = []
-        for at, (grid, values) in enumerate(grids):
-            columns.append(np.interp(states[:, at], grid, values) + np.maximum(0, states[:, at] - grid[-1]))
-        return np.stack(columns, 1)
-
-    return index
+def observed(sources: Sequence[Ephemeral], value: Callable[[Floats, Floats, Floats], Floats]) -> Index:
+    """An index of the states as they are: a function of state, inflow and retention."""
+    inflow = np.array([source.inflow for source in sources])
+    retention = np.array([source.retention for source in sources])
+    return lambda states, ages: value(states, inflow, retention)
