@@ -114,6 +114,15 @@ class Ledger:
         """Whether any link was ever placed."""
         return self._last_link > 0
 
+    def unseen(self, outlinks: Sequence[Outlink]) -> list[Outlink]:
+        """Those that were never placed."""
+        return [outlink for outlink in outlinks if not self._seen.knows(outlink.url)]
+
+    def texts(self, outlinks: Sequence[Outlink]) -> list[str]:
+        """What a judge is to look at: the anchors and, if the policy wants them, the words around the links."""
+        contexts = [outlink.context for outlink in outlinks] if self._policy.reads_contexts else []
+        return [outlink.anchor for outlink in outlinks] + contexts
+
     async def link(self, number: int) -> Link:
         return self._uncommitted.get(number) or await links.read(self._database, self._crawl, number)
 
@@ -185,6 +194,19 @@ class Ledger:
         if page.number % METRIC_EVERY_PAGES == 0:
             changes.append(crawls.metric_point(figures))
         logger.info("step %d %s reward=%g leaf=%d %s", page.number, page.outcome, page.reward, page.leaf, page.url)
+        await self.save(_featured(placed, features), changes)
+
+    async def save_more(
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Iterable[float], changes: Sequence[Change]
+    ) -> None:
+        """Place links that a page has gained since it was saved, together with what else came of visiting it again."""
+        looks = np.asarray(looks, np.float32)
+        found = outlinks if page.link.depth < self._settings.max_depth else ()
+        promises = (looks[: len(found)] + page.reward / 2).tolist()
+        placed, at = self._describe(found, page.number, page.link.depth + 1, promises)
+        contexts = looks[len(outlinks) :][at] if self._policy.reads_contexts else None
+        new = [outlinks[row] for row in at]
+        features = self._policy.describe_more(page, new, looks[at], contexts, self._sites(placed)) if placed else None
         await self.save(_featured(placed, features), changes)
 
     async def save(self, described: Sequence[Link], changes: Sequence[Change]) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tres_crawler.errors import MAX_REASON, Blocked, FetchError, Postponed
 from tres_crawler.fetch.visitor import Visitor
-from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.frontier.places import Places
-from tres_crawler.records import Fetched, Link, Offer
+from tres_crawler.records import Fetched, Link, Offer, Validators
 from tres_crawler.seen import Seen
 
 MAX_REDIRECTS = 5
@@ -44,19 +44,27 @@ class Visit:
         return cls(link, chosen, link.url, link.host, link.hops)
 
 
+class Holder(Protocol):
+    """Chooses what to visit, and passes over hosts that are held."""
+
+    def hold(self, host: int) -> None: ...
+
+    def release(self, host: int) -> None: ...
+
+
 class Visits:
     """A host that is seized is let go exactly once, and a site that is charged is refunded unless a page came of it."""
 
     def __init__(
         self,
         visitor: Visitor,
-        frontier: Frontier,
+        holders: Sequence[Holder],
         places: Places,
         seen: Seen,
         wake: Callable[[], None],
     ) -> None:
         self.visitor = visitor
-        self._frontier = frontier
+        self._holders = holders
         self._places = places
         self._seen = seen
         self._wake = wake
@@ -68,16 +76,28 @@ class Visits:
         """When a resting host is to be looked at again."""
         return self._resting[0][0] if self._resting else None
 
-    def seize(self, host: int) -> bool:
-        """Hold a host for a visit and charge its site; False if it must rest first, as when another crawl asked it."""
-        self._frontier.hold(host)
+    def seize(self, host: int, charge: bool = True) -> bool:
+        """Hold a host for a visit and charge its site; False if it must rest first, as when another crawl asked it.
+
+        A page that is visited again is not charged: it was when it was found.
+        """
+        for holder in self._holders:
+            holder.hold(host)
         name = self._places.names[host]
         if not self.visitor.is_free(name):
             self._let_rest(host)
             return False
         self.visitor.reserve(name)
-        self._places.charge(self._places.site(host))
+        if charge:
+            self._places.charge(self._places.site(host))
         return True
+
+    async def ask_again(self, url: str, host: int, known: Validators) -> Fetched:
+        """A page that was had before, if it is another by now; its host is seized."""
+        try:
+            return await self.visitor.get(url, known)
+        finally:
+            self._let_rest(host)
 
     async def fetch(self, visit: Visit) -> Fetched:
         """The page behind a link. A redirect is followed while its host is ready and its site below the cap."""
@@ -103,7 +123,8 @@ class Visits:
         while self._resting and self._resting[0][0] <= now:
             host = heapq.heappop(self._resting)[1]
             if self.visitor.is_free(self._places.names[host]):
-                self._frontier.release(host)
+                for holder in self._holders:
+                    holder.release(host)
             else:
                 self._let_rest(host)
 

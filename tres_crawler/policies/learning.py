@@ -127,9 +127,18 @@ class LearningPolicy(ABC):
         link_site = self._sites_of(np.array([page.link.host], np.int32))
         refreshed = self._describer.refresh(frozen[None], link_site, self._ratios)[0]
         reward = self._reward(page.site, relevant)
-        path = self._enter(PageFact(page.number, page.link.source, page.site, relevant))
-        described = self._describer.describe(
-            path,
+        self._enter(PageFact(page.number, page.link.source, page.site, relevant))
+        described = self.describe_more(page, outlinks, looks, contexts, sites)
+        saved = [learning.new_experience(self._crawl, page.number, frozen, reward), *self._experience(frozen, reward)]
+        sample = None if self._learn.target == "outlinks" else self._sample()
+        self._trainer.remember(Transition(page.number, refreshed, reward, described, sample))
+        return described, saved
+
+    def describe_more(
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+    ) -> Floats:
+        return self._describer.describe(
+            self._paths.get(page.number),
             outlinks,
             looks,
             sites,
@@ -138,10 +147,6 @@ class LearningPolicy(ABC):
             page_site=page.site,
             context_probabilities=contexts,
         )
-        saved = [learning.new_experience(self._crawl, page.number, frozen, reward), *self._experience(frozen, reward)]
-        sample = None if self._learn.target == "outlinks" else self._sample()
-        self._trainer.remember(Transition(page.number, refreshed, reward, described, sample))
-        return described, saved
 
     async def catch_up(self) -> None:
         await self._trainer.caught_up()
@@ -178,12 +183,11 @@ class LearningPolicy(ABC):
     def _value(self, features: Floats, hosts: Hosts) -> Floats:
         return self._trainer.values(self._describer.refresh(features, self._sites_of(hosts), self._ratios))
 
-    def _enter(self, page: PageFact) -> PathState:
+    def _enter(self, page: PageFact) -> None:
         before = self._paths.get(page.source) if page.source else None
-        path = self._paths[page.number] = PathState.of(before, page.relevant)
+        self._paths[page.number] = PathState.of(before, page.relevant)
         self._ratios.add(page.site, page.relevant)
         self._history.append(page)
-        return path
 
     def _reward(self, site: int, relevant: bool) -> float:
         if not relevant:

@@ -36,7 +36,12 @@ class ScoredPolicy(PlainPolicy):
     def arrive(
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
-        return self._score(page, outlinks, looks).astype(np.float32).reshape(-1, 1), []
+        return self.describe_more(page, outlinks, looks, contexts, sites), []
+
+    def describe_more(
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+    ) -> Floats:
+        return self._score(page, outlinks, looks).astype(np.float32).reshape(-1, 1)
 
 
 def by_anchor(page: PageRecord, outlinks: Sequence[Outlink], looks: Floats) -> Floats:

@@ -44,7 +44,7 @@ class Evidence:
     rate: float = 0.0
     square: float = 0.0
     """Mean of the change rate, and of its square, by what is known of it."""
-    values: float = 0.0
+    worth: float = 0.0
     found: float = 0.0
     """Sum of the values of changes found, and their number."""
     seconds: float = 0.0
@@ -64,7 +64,7 @@ class Totals:
     sources: int = 0
     rates: float = 0.0
     squares: float = 0.0
-    values: float = 0.0
+    worth: float = 0.0
     found: float = 0.0
     seconds: float = 0.0
     bytes: float = 0.0
@@ -76,7 +76,7 @@ class Totals:
         self.sources += sign
         self.rates += sign * held.rate
         self.squares += sign * held.square
-        self.values += sign * held.values
+        self.worth += sign * held.worth
         self.found += sign * held.found
         self.seconds += sign * held.seconds
         self.bytes += sign * held.bytes
@@ -128,7 +128,7 @@ class Estimates:
             # A clock that jumped back says nothing about the time between.
             self._learn_rate(held, host, now, gap, finding)
         if finding.changed:
-            held.values, held.found = held.values + finding.value, held.found + 1
+            held.worth, held.found = held.worth + finding.value, held.found + 1
         if finding.faded is not None and gap > 0:
             self.faded += finding.faded
             self.faded_exposure += gap * (1 - finding.faded / 2)
@@ -208,9 +208,9 @@ class Estimates:
 
     def _utility(self, held: Evidence, host: int) -> float:
         known = self._hosts[host]
-        overall = (FIRST_VALUE + self._all.values) / (1 + self._all.found)
-        mean = (HOST_WEIGHT * overall + known.values) / (HOST_WEIGHT + known.found)
-        return (VALUE_WEIGHT * mean + held.values) / (VALUE_WEIGHT + held.found)
+        overall = (FIRST_VALUE + self._all.worth) / (1 + self._all.found)
+        mean = (HOST_WEIGHT * overall + known.worth) / (HOST_WEIGHT + known.found)
+        return (VALUE_WEIGHT * mean + held.worth) / (VALUE_WEIGHT + held.found)
 
     def _cost(self, held: Evidence) -> float:
         """A visit takes a turn, time and bytes; 1 is what is usual."""
