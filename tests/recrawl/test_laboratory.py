@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from tres_crawler.config import RecrawlPolicy, RecrawlSettings
 from tres_crawler.experiments.recrawl.beliefs import known
 from tres_crawler.experiments.recrawl.world import Visits, independent, play
 from tres_crawler.recrawl.bandit import BanditThompson
 from tres_crawler.recrawl.baselines import ExactWhittle, RoundRobin
 from tres_crawler.recrawl.covering import ActiveCovering
 from tres_crawler.recrawl.deep import DeepScheduler, FullGradient, GraphDeep
+from tres_crawler.recrawl.estimate import Evidence
 from tres_crawler.recrawl.exp3 import Exp3
 from tres_crawler.recrawl.grouped import BeliefGroups, Grouped
 from tres_crawler.recrawl.laboratory import LABORATORY, Circumstances
 from tres_crawler.recrawl.neighbours import NeighbourWhittle
+from tres_crawler.recrawl.policies import create_estimates, create_scheduler
 from tres_crawler.recrawl.qlearner import Gradient, QLearner
 from tres_crawler.recrawl.ranked import RankedScheduler
 from tres_crawler.recrawl.scheduler import Belief, Finding, Source
@@ -204,3 +208,23 @@ def test_importance_comes_from_beliefs() -> None:
 
 def test_round_robin_is_what_it_says_in_the_laboratory_too() -> None:
     assert play(np.zeros((8, 4), bool), RoundRobin()).sources.tolist() == [0, 1, 2, 3] * 2
+
+
+@pytest.mark.parametrize("name", get_args(RecrawlPolicy))
+def test_every_policy_that_a_crawl_can_be_told_to_follow_makes_choices(name: str) -> None:
+    settings = RecrawlSettings.model_validate({"policy": name, "least_gap_seconds": 0.0})
+    estimates = create_estimates(settings)
+    scheduler = create_scheduler(settings, estimates, seed=1)
+    for number in range(1, 6):
+        estimates.add(number, number, Evidence(0.0))
+        scheduler.add(Source(number, number, 0.0))
+    for day in range(40, 60):
+        for number in scheduler.choose(day * 86_400.0, 2):
+            finding = Finding(number % 2 == 0, 0.3 * (number % 2 == 0), 0.1, 1000, 200)
+            estimates.observe(number, day * 86_400.0, finding)
+            scheduler.observe(number, day * 86_400.0, finding)
+    assert scheduler.choose(100 * 86_400.0, 5)
+
+
+def test_no_policy_of_the_papers_is_kept_from_a_crawl() -> None:
+    assert set(LABORATORY) < set(get_args(RecrawlPolicy))
