@@ -286,6 +286,19 @@ RecrawlPolicy = Literal[
     "multiplicative",
     "greedy",
     "thompson",
+    "whittle-exact",
+    "whittle-neighbours",
+    "ephemeral-learned",
+    "thompson-printed",
+    "thompson-importance",
+    "static",
+    "lspe",
+    "fg-dqn",
+    "dqn",
+    "thompson-then-fg-dqn",
+    "graph-ddqn",
+    "exp3",
+    "active-covering",
 ]
 
 
@@ -304,7 +317,8 @@ class RecrawlSettings(Section):
 
     policy: RecrawlPolicy = "whittle"
     """Who comes next. `whittle`: the change-detection index; `ephemeral`: that of Whittle 2018, for topics whose items
-    lose interest; the others are for comparison."""
+    lose interest; the others are for comparison (docs/papers.md), and those behind `thompson` rank all sources at every
+    choice: they are meant for some thousands at most."""
 
     least_gap_seconds: float = Field(3600.0, ge=0.0)
     """No page is visited again sooner than this."""

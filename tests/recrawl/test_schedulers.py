@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from tres_crawler.recrawl.baselines import (
     Uniform,
 )
 from tres_crawler.recrawl.calendar import CalendarScheduler, ephemeral
+from tres_crawler.recrawl.laboratory import LABORATORY, Circumstances
 from tres_crawler.recrawl.scheduler import Belief, Finding, Scheduler, Source
 
 HOUR = 3600.0
@@ -42,6 +44,7 @@ SCHEDULERS: dict[str, MakeScheduler] = {
     "calendar with an oldest age": lambda: CalendarScheduler(believed, most_age_seconds=24 * HOUR),
     "calendar at a high price": lambda: CalendarScheduler(believed, price=5.0),
     "ephemeral": lambda: CalendarScheduler(believed, ephemeral(lambda: 1e-6)),
+    **{name: partial(make, Circumstances(believed)) for name, make in LABORATORY.items()},
 }
 every_scheduler = pytest.mark.parametrize("make", SCHEDULERS.values(), ids=SCHEDULERS.keys())
 

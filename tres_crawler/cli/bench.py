@@ -126,6 +126,25 @@ def focused(
         print(json.dumps([asdict(report) for report in reports], indent=2))
 
 
+@app.command("recrawl")
+def recrawl(
+    paper: Annotated[str, typer.Option(help="Which paper to reproduce: 004, 002, 000 or 001.  docs/papers.md")],
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of air quality readings, for paper 001.  docs/results.md")
+    ] = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures there.")] = None,
+) -> None:
+    """Policies that revisit known pages, each paper's figures beside ours."""
+    # scipy takes a second to import, which the other benchmarks need not wait for.
+    from tres_crawler.experiments.recrawl.bench import reproduce
+
+    if plots:
+        make_folder(plots)
+    show(reproduce(paper, sayer(), quick=quick, data=data, plots=plots), as_json)
+
+
 def sayer() -> Say:
     """Progress goes to standard error, one line at a time: standard output is for the figures."""
     out = Console(stderr=True, highlight=False)

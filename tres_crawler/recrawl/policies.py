@@ -11,6 +11,7 @@ from tres_crawler.config import RecrawlSettings
 from tres_crawler.recrawl.baselines import FixedInterval, Greedy, Multiplicative, RoundRobin, Thompson, Uniform
 from tres_crawler.recrawl.calendar import CalendarScheduler, ephemeral
 from tres_crawler.recrawl.estimate import Estimates
+from tres_crawler.recrawl.laboratory import LABORATORY, Circumstances
 from tres_crawler.recrawl.scheduler import Beliefs, Scheduler
 
 
@@ -38,4 +39,6 @@ def create_scheduler(
         "greedy": lambda: Greedy(held, gap),
         "thompson": lambda: Thompson(held, rng, gap),
     }
-    return schedulers[settings.policy]()
+    if settings.policy in schedulers:
+        return schedulers[settings.policy]()
+    return LABORATORY[settings.policy](Circumstances(held, seed, gap))

@@ -68,9 +68,17 @@ class RankedScheduler(ABC):
         rows = np.flatnonzero(self._blocks[: len(self._sources)] == 0)
         ages = np.maximum(0.0, now - self._visited_at[rows])
         rows, ages = rows[ages >= self.least_gap], ages[ages >= self.least_gap]
+        if not len(rows):
+            return []
         scores = self.scores(rows, ages)
         rows, scores = rows[scores > -np.inf], scores[scores > -np.inf]
         return [self._taken(row) for row in self._best(rows, scores, budget)]
+
+    def values(self, now: float, numbers: Sequence[int]) -> Floats:
+        """What sources are worth to this policy, whether they may be chosen or not: for policies made of others."""
+        self._now = max(now, self._now)
+        rows = np.array([self._row_of[number] for number in numbers], np.intp)
+        return self.scores(rows, np.maximum(0.0, self._now - self._visited_at[rows]))
 
     def observe(self, number: int, now: float, finding: Finding) -> None:
         row = self._row_of.get(number)
