@@ -141,7 +141,6 @@ def _settings(plan: Plan, recrawl: Mapping[str, Any], pages: int = 1) -> Setting
         .replaced("fetch", {"delay_seconds": plan.delay_seconds, "slots": plan.slots})
         .replaced(
             "crawl",
-            {"max_pages": pages, "policy": "breadth-first", "seed": 1, "max_per_site": str(pages), "max_depth": 0},
         )
         .replaced("relevance", {"model": "prior"})
         .replaced("choose", {"pages_per_slot": 0})
