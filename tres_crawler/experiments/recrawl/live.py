@@ -139,9 +139,7 @@ def _settings(plan: Plan, recrawl: Mapping[str, Any], pages: int = 1) -> Setting
     return (
         Settings()
         .replaced("fetch", {"delay_seconds": plan.delay_seconds, "slots": plan.slots})
-        .replaced(
-            "crawl",
-        )
+        .replaced("crawl", {"max_pages": pages, "policy": "breadth-first", "seed": 1, "max_per_site": str(pages)})
         .replaced("relevance", {"model": "prior"})
         .replaced("choose", {"pages_per_slot": 0})
         .replaced("recrawl", recrawl)
