@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tres_crawler.experiments.recrawl import worth
 from tres_crawler.experiments.recrawl.beliefs import Learned, known
 from tres_crawler.experiments.recrawl.findings import Findings, Options, window_mean
 from tres_crawler.experiments.recrawl.pictures import Picture
@@ -145,6 +146,7 @@ def findings(options: Options) -> Findings:
                 f"{setting.name}: worst other − uniform", round(min(others.values()) - averages["uniform"], 3), 0
             ),
         ]
+    worth.add(found, options)
     return found
 
 

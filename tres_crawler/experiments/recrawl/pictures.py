@@ -57,7 +57,7 @@ def _draw(picture: Picture, axes: Any) -> None:
         if label in picture.bands:
             axes.fill_between(*picture.bands[label], color=line.get_color(), alpha=0.2)
     for label, (x, y) in picture.dots.items():
-        axes.scatter(x, y, label=label, s=14)
+        axes.scatter(x, y, label=label, s=12, color="black")
     groups = list(dict.fromkeys(group for bars in picture.bars.values() for group in bars))
     width = 0.8 / max(1, len(picture.bars))
     for at, (label, bars) in enumerate(picture.bars.items()):
