@@ -86,6 +86,8 @@ class Revisits:
     ) -> None:
         self.settings = settings
         self.in_flight = 0
+        self.must_follow_judge = False
+        """Whether pages may have been judged anew, so that `sync` is due."""
         self.estimates: Estimates = create_estimates(settings)
         self.scheduler: Scheduler = create_scheduler(settings, self.estimates, seed, beliefs)
         self._crawl = crawl
@@ -140,6 +142,7 @@ class Revisits:
 
     async def sync(self) -> None:
         """Let sources follow what is held to be relevant by now."""
+        self.must_follow_judge = False
         if not self.is_on:
             return
         changes: list[Change] = []

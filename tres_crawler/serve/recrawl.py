@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field
 
 from tres_crawler import freshness
-from tres_crawler.serve.control import CrawlNumber, known_caller
+from tres_crawler.serve.common import MOST, CrawlNumber, Stored, known_caller, moment
+from tres_crawler.serve.problems import documented
 from tres_crawler.store import crawls
-from tres_crawler.store.database import Database
 
 
 class NextVisit(BaseModel):
@@ -70,20 +70,20 @@ class Recrawl(BaseModel):
     news: list[NewsItem] = Field(description="Newest first; `before` with the last id gives older ones.")
 
 
-def database_of(request: Request) -> Database:
-    database: Database = request.app.state.database
-    return database
-
-
-router = APIRouter(prefix="/api/v1/crawls/{number}", dependencies=[Depends(known_caller)])
+router = APIRouter(
+    prefix="/api/v1/crawls/{number}",
+    tags=["look"],
+    dependencies=[Depends(known_caller)],
+    responses=documented(401, 404, 422),
+)
 
 
 @router.get("/recrawl")
 async def recrawl(
     number: CrawlNumber,
-    database: Annotated[Database, Depends(database_of)],
+    database: Stored,
     count: Annotated[int, Query(ge=1, le=200, description="Next visits, and news, in the answer.")] = 20,
-    before: Annotated[int | None, Query(ge=1, lt=2**31, description="Only news older than this one.")] = None,
+    before: Annotated[int | None, Query(ge=1, lt=MOST, description="Only news older than this one.")] = None,
 ) -> Recrawl:
     """Sources, freshness, next visits with their index and why, and what was new."""
     record = await crawls.get(database, number)
@@ -97,4 +97,4 @@ async def recrawl(
 
 
 def _moment(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    return None if seconds is None else moment(seconds)
