@@ -119,6 +119,12 @@ class Ledger:
         """Whether any link was ever placed."""
         return self._last_link > 0
 
+    def unseen(self, outlinks: Sequence[Outlink], depth: int) -> list[Outlink]:
+        """Those of a page at a depth that were never placed and may be."""
+        if depth >= self.settings.max_depth:
+            return []
+        return [outlink for outlink in outlinks if not self._seen.knows(outlink.url)]
+
     async def link(self, number: int) -> Link:
         return self._uncommitted.get(number) or await links.read(self._database, self._crawl, number)
 
@@ -195,6 +201,17 @@ class Ledger:
         if page.number % METRIC_EVERY_PAGES == 0:
             changes.append(crawls.metric_point(figures))
         logger.info("step %d %s reward=%g leaf=%d %s", page.number, page.outcome, page.reward, page.leaf, page.url)
+        await self.save(_featured(placed, features), changes)
+
+    async def save_more(
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Iterable[float], changes: Sequence[Change]
+    ) -> None:
+        """Place links that a page has gained since it was saved, together with what else came of visiting it again."""
+        looks = np.asarray(looks, np.float32)
+        promises = (looks + page.reward / 2).tolist()
+        placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
+        new = [outlinks[row] for row in at]
+        features = self._policy.describe_more(page, new, looks[at], self._sites(placed)) if placed else None
         await self.save(_featured(placed, features), changes)
 
     async def save(self, described: Sequence[Link], changes: Sequence[Change]) -> None:

@@ -53,7 +53,7 @@ class RelivedPolicy(PlainPolicy, ABC):
     ) -> tuple[Floats, list[Change]]:
         features = page.link.features
         assert features is not None
-        fact = PageFact(page.number, page.link.source, page.site, page.reward > 0)
+        fact = _fact(page)
         self._pages.append(fact)
         self._vectors.append(features)
         self._live(fact, features)
@@ -61,6 +61,9 @@ class RelivedPolicy(PlainPolicy, ABC):
         return self._describe(fact, outlinks), [
             learning.new_experience(self._crawl, page.number, features, float(fact.relevant))
         ]
+
+    def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
+        return self._describe(_fact(page), outlinks)
 
     async def judged_again(
         self, relevant: Mapping[int, bool], keywords: Sequence[str], judge_version: int
@@ -74,3 +77,7 @@ class RelivedPolicy(PlainPolicy, ABC):
         for page, features in zip(self._pages, self._vectors, strict=True):
             self._live(page, features)
         self._settle()
+
+
+def _fact(page: PageRecord) -> PageFact:
+    return PageFact(page.number, page.link.source, page.site, page.reward > 0)

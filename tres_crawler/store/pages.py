@@ -108,6 +108,11 @@ def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
     )
 
 
+async def read(database: Database, crawl: int, number: int) -> AnyRow:
+    """What is kept of one page."""
+    return (await database.rows(select(pages).where(pages.c.crawl == crawl, pages.c.number == number)))[0]
+
+
 async def outcomes(database: Database, crawl: int) -> Sequence[AnyRow]:
     """What a resumed crawl must know of each page, in order."""
     columns = ("number", "url", "site", "outcome", "relevant", "text_key", "simhash")
