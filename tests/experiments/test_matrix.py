@@ -62,7 +62,12 @@ def test_every_policy_is_crossed_with_every_cap_and_key_rows_come_first() -> Non
 
 def test_rows_can_be_chosen_by_policy_and_cap() -> None:
     rows = chosen_rows(plan(policies=("tres", "ache"), caps=("50",)))
-    assert {(row.name, row.cap) for row in rows} == {("tres", "50"), ("ache", "50"), ("tres, true judge", "50")}
+    assert {(row.name, row.cap) for row in rows} == {
+        ("tres", "50"),
+        ("tres, warm", "50"),
+        ("ache", "50"),
+        ("tres, true judge", "50"),
+    }
 
 
 def test_cells_are_on_reported_webs_with_one_web_a_topic_and_brute_force_is_short() -> None:

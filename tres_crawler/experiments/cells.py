@@ -11,6 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
+from tres_crawler.config import Settings
 from tres_crawler.errors import ConfigError, TresError
 from tres_crawler.experiments import afterwards, oracles
 from tres_crawler.experiments.crawling import (
@@ -26,6 +27,8 @@ from tres_crawler.experiments.crawling import (
 )
 from tres_crawler.experiments.judges import TEACHER, Judges, Lesson
 from tres_crawler.experiments.report import Say
+from tres_crawler.experiments.teachers import Teachers, bring
+from tres_crawler.policies.registry import LEARNERS, settled
 from tres_crawler.simweb import truth
 from tres_crawler.simweb.model import Web
 
@@ -35,8 +38,10 @@ ORACLE = "oracle"
 """A policy of the experiments, not of the product."""
 CURVE_EVERY = 100
 LOOK_SECONDS = 0.2
-KEYED = ("fetch", "crawl", "relevance", "choose", "frontier", "features", "learn")
-"""Sections of the settings that a crawl's outcome depends on."""
+PLAINLY_KEYED = ("fetch", "crawl", "relevance", "choose")
+KEYED = (*PLAINLY_KEYED, "frontier", "features", "learn")
+"""Sections of the settings that a crawl's outcome depends on: without a learner, and with one."""
+SARSA_KEYED = {"async": ("learn",)}
 
 Figures = Mapping[str, Any]
 
@@ -61,12 +66,17 @@ class Cell:
     """How often the crawl is killed on its way, and resumed."""
     family: str = FAMILY
     judge: Judge = "shared"
+    warm: bool = False
+    """Whether it begins with what was learned on another web and topic."""
 
     @property
     def name(self) -> str:
-        """Of what it is kept as; it has all settings in it, so that a cell is another one when a default changes."""
-        settings = effective((("crawl.max_per_site", CAP), *self.settings), KEYED)
-        content = json.dumps({**asdict(self), "settings": settings}, sort_keys=True)
+        """Of what it is kept as; it has all settings in it that count, so that it is another when a default changes."""
+        named = () if self.policy == ORACLE else (("crawl.policy", self.policy),)
+        given = effective((("crawl.max_per_site", CAP), *named, *self.settings), KEYED)
+        sections = settled(Settings.kept(given)).model_dump()
+        counting = KEYED if self.policy in LEARNERS else (*PLAINLY_KEYED, *SARSA_KEYED.get(self.policy, ()))
+        content = json.dumps({**asdict(self), "settings": {name: sections[name] for name in counting}}, sort_keys=True)
         digest = blake2b(content.encode(), digest_size=4).hexdigest()
         return f"{self.family}{self.web}-{self.topic}-{self.policy}-{self.pages}-{self.seed}-{digest}"
 
@@ -74,9 +84,8 @@ class Cell:
         changed = "".join(f" {name}={value}" for name, value in self.settings)
         judged = "" if self.judge == "shared" else f", {self.judge} judge"
         killed = f", killed {self.kills} times" if self.kills else ""
-        return (
-            f"{self.policy} on {self.topic} of {self.family} web {self.web}, seed {self.seed}{changed}{judged}{killed}"
-        )
+        more = f"{changed}{judged}{killed}{', warm' if self.warm else ''}"
+        return f"{self.policy} on {self.topic} of {self.family} web {self.web}, seed {self.seed}{more}"
 
     @property
     def knows_truth(self) -> bool:
@@ -105,9 +114,9 @@ async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Sa
         say(f"{len(done)} of {len(wanted)} cells were kept from before")
     turn = asyncio.Semaphore(jobs)
 
-    async def run(cell: Cell, judges: Judges) -> None:
+    async def run(cell: Cell, judges: Judges, teachers: Teachers) -> None:
         async with turn:
-            figures = await run_cell(cell, judges)
+            figures = await run_cell(cell, judges, teachers)
         if keep:
             _keep(cell, figures, keep)
         done[cell] = figures
@@ -115,10 +124,11 @@ async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Sa
 
     try:
         with Judges(keep, say) as judges:
+            teachers = Teachers(keep, judges, say)
             async with asyncio.TaskGroup() as group:
                 for cell in wanted:
                     if cell not in done:
-                        group.create_task(run(cell, judges))
+                        group.create_task(run(cell, judges, teachers))
     except* TresError as troubles:
         trouble: BaseException = troubles
         while isinstance(trouble, BaseExceptionGroup):
@@ -128,17 +138,22 @@ async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Sa
     raise trouble
 
 
-async def run_cell(cell: Cell, judges: Judges) -> Figures:
+async def run_cell(cell: Cell, judges: Judges, teachers: Teachers) -> Figures:
     web = web_with(cell.family, cell.web, cell.topic, cell.pages)
     with tempfile.TemporaryDirectory(prefix="tres-cell-") as scratch:
         folder = Path(scratch)
         log, data = folder / "requests.jsonl", folder / "data"
         shared = cell.judge != "own" and await judges.copy_to(data, cell.lesson)
         # A folder with a judge has the crawl that made it; without, it is as if the cell had come with its own.
-        number = TEACHER + data.exists()
+        before = TEACHER if data.exists() else 0
+        topic = topic_file(web, cell.topic, cell.seed, folder)
+        begun = ["--judge-from", str(TEACHER)] if shared else []
+        if cell.warm:
+            before = await bring(await teachers.policy_for(cell.settings), data, topic)
+            begun += ["--policy-from", str(before)]
+        number = before + 1
         async with served(web.params, folder, log) as address:
-            begun = [str(topic_file(web, cell.topic, cell.seed, folder)), "--connect-to", address]
-            begun += ["--judge-from", str(TEACHER)] if shared else []
+            begun += [str(topic), "--connect-to", address]
             own, lives = await _crawl(cell, begun, data, number, log)
         found = await asyncio.to_thread(_by_truth, web, log, cell.topic)
         learned = await afterwards.learned(data, number, web, cell.topic) if cell.policy == "tres" else None
