@@ -63,7 +63,6 @@ VARIANTS = (
     Row("tres, warm", "50", "tres", warm=True),
     *(Row("tres, true judge", cap, "tres", judge="true") for cap in ("50", "none")),
     *(Row("best-first, true judge", cap, "best-first", judge="true") for cap in ("50", "none")),
-    *(Row("oracle, true judge", cap, ORACLE, judge="true") for cap in ("50",)),
     *(Row("tres, SVM judge", cap, "tres", (("relevance.model", "svm"),)) for cap in ("10", "5:2")),
     Row("tres, NH", "10", "tres", (("features.site", "false"),)),
     Row("sync", "50", "sync"),
