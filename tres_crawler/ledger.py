@@ -107,7 +107,7 @@ class Ledger:
             ),
         )
         self._last_link = await links.last_number(database, self._crawl)
-        return [PageFact(row.number, row.source, row.site, row.relevant) for row in saved]
+        return [PageFact(row.number, row.source, row.site, row.relevant, row.link_url, row.anchor) for row in saved]
 
     @property
     def has_begun(self) -> bool:
@@ -159,8 +159,8 @@ class Ledger:
     ) -> None:
         """Number the page, learn from it, place its outlinks, and commit it all as one.
 
-        `looks` are the probabilities of the anchors and, if the policy wants them, of the words around the links;
-        `others` is told the page's number and says what else is to be saved with it.
+        `looks` are the probabilities of the anchors; `others` is told the page's number and says what else is to be
+        saved with it.
         """
         self.tally.add(page.site, page.outcome, page.reward > 0)
         page = replace(page, number=self.tally.pages)
@@ -169,11 +169,10 @@ class Ledger:
         )
         self._places.tighten(page.number / self._settings.max_pages)
         looks = np.asarray(looks, np.float32)
-        promises = (looks[: len(outlinks)] + page.reward / 2).tolist()
+        promises = (looks + page.reward / 2).tolist()
         placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
-        contexts = looks[len(outlinks) :][at] if self._policy.reads_contexts else None
         new = [outlinks[row] for row in at]
-        features, learned = self._policy.arrive(page, new, looks[at], contexts, self._sites(placed))
+        features, learned = self._policy.arrive(page, new, looks[at], self._sites(placed))
         figures = self._figures()
         changes = [
             *pages.new_page(self._crawl, replace(page, outlinks=len(outlinks))),

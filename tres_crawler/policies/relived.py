@@ -56,7 +56,7 @@ class RelivedPolicy(PlainPolicy, ABC):
         return self._describe(None, seeds)
 
     def arrive(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
         features = page.link.features
         assert features is not None
