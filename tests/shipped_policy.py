@@ -26,8 +26,14 @@ from tres_crawler.store.datadir import DataDir
 
 MODELS = Path(__file__).parent.parent / "models"
 WEBS = {
-    20: "games", 21: "health", 22: "computers", 23: "recreation",
-    24: "computers", 25: "recreation", 26: "games", 27: "health",
+    20: "games",
+    21: "health",
+    22: "computers",
+    23: "recreation",
+    24: "computers",
+    25: "recreation",
+    26: "games",
+    27: "health",
 }
 PAGES = 700
 STEPS = 20_000

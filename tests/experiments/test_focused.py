@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 from tests.commands import tres
-from tres_crawler.config import LearnSettings
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments import afterwards, cells, crawling, focused, focused_plots, harvests, judges, teachers
+from tres_crawler.experiments import afterwards, cells, crawling, focused, focused_plots, harvests, judges
 from tres_crawler.experiments.cells import Cell
 from tres_crawler.experiments.plan import Plan
-from tres_crawler.learn.ddqn import Ddqn
 from tres_crawler.simweb.describe import split
 from tres_crawler.simweb.model import Form, Web
 from tres_crawler.simweb.params import family
@@ -95,36 +93,17 @@ async def test_a_cell_that_its_web_cannot_give_is_refused_before_anything_runs(c
 
 
 def test_a_cell_is_another_one_only_if_a_setting_changes_that_counts_for_its_policy() -> None:
-    names = {
-        policy: {replace(TINY, policy=policy, settings=(("learn.discount", value),)).name for value in ("0.3", "0.9")}
-        for policy in ("best-first", "oracle", "async", "tres", "tres-paper")
-    }
-    assert {policy: len(found) for policy, found in names.items()} == {
-        "best-first": 1,
-        "oracle": 1,
-        "async": 2,
-        "tres": 2,
-        "tres-paper": 1,
-    }
+    def names(policy: str, setting: str) -> int:
+        return len({replace(TINY, policy=policy, settings=((setting, value),)).name for value in ("0.3", "0.9")})
 
-
-async def test_a_warm_cell_begins_with_what_was_learned_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[object] = []
-
-    async def learned(judges: object, own: object) -> bytes:
-        asked.append(own)
-        return Ddqn(LearnSettings(), "paper", 8, seed=5).policy()
-
-    monkeypatch.setattr(teachers, "_learned", learned)
-    warm = replace(TINY, policy="tres", warm=True, settings=(*CHEAP, ("learn.steps_per_page", "0")))
-    found = await cells.run_cells([warm], tmp_path, 1, lambda _: None)
-    assert found[warm]["pages"] == 30
-    assert asked == [(("learn.steps_per_page", "0"),)], "the teacher has the same settings of learning"
-    (kept,) = (tmp_path / "policies").iterdir()
-    assert kept.stat().st_size > 1000
-    assert warm.name != replace(warm, warm=False).name
+    assert [names(policy, "learn.discount") for policy in ("tres", "tres-paper", "best-first", "oracle")] == [
+        2,
+        1,
+        1,
+        1,
+    ]
+    assert [names(policy, "choose.eagerness") for policy in ("tres", "best-first")] == [2, 1]
+    assert names("best-first", "fetch.delay_seconds") == 2
 
 
 def test_a_cell_knows_nobodys_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:

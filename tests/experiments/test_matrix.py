@@ -60,7 +60,7 @@ def test_rows_can_be_chosen_by_policy_and_cap() -> None:
     rows = chosen_rows(plan(policies=("tres", "ache"), caps=("50",)))
     assert {(row.name, row.cap) for row in rows} == {
         ("tres", "50"),
-        ("tres, warm", "50"),
+        ("tres, untaught", "50"),
         ("ache", "50"),
         ("tres, true judge", "50"),
     }
@@ -100,7 +100,7 @@ def test_goals_are_checked_by_the_rows_that_were_measured() -> None:
     assert checks["MAX none: tres - best-first, the best other, points"] == (20.0, True)
     assert checks["MAX 5:2: relevant sites, tres : ache, the most of all others"] == (0.83, False)
     assert checks["MAX 50: most points behind best-first after 500 pages"] == (-20.0, True)
-    assert checks["MAX 50: pages until 80 % of tres's final rate, cold"] == (100, True)
+    assert checks["MAX 50: pages until 80 % of tres's final rate, warm"] == (100, True)
     assert not any(name.startswith("MAX 100") for name in checks), "what was not measured is not judged"
 
 

@@ -27,7 +27,6 @@ from tres_crawler.experiments.crawling import (
 )
 from tres_crawler.experiments.judges import TEACHER, Judges, Lesson
 from tres_crawler.experiments.report import Say
-from tres_crawler.experiments.teachers import Teachers, bring
 from tres_crawler.policies.registry import LEARNERS, settled
 from tres_crawler.simweb import truth
 from tres_crawler.simweb.model import Web
@@ -41,7 +40,6 @@ LOOK_SECONDS = 0.2
 PLAINLY_KEYED = ("fetch", "crawl", "relevance", "choose")
 KEYED = (*PLAINLY_KEYED, "frontier", "features", "learn")
 """Sections of the settings that a crawl's outcome depends on: without a learner, and with one."""
-SARSA_KEYED = {"async": ("learn",)}
 
 Figures = Mapping[str, Any]
 
@@ -66,17 +64,17 @@ class Cell:
     """How often the crawl is killed on its way, and resumed."""
     family: str = FAMILY
     judge: Judge = "shared"
-    warm: bool = False
-    """Whether it begins with what was learned on another web and topic."""
 
     @property
     def name(self) -> str:
         """Of what it is kept as; it has all settings in it that count, so that it is another when a default changes."""
         named = () if self.policy == ORACLE else (("crawl.policy", self.policy),)
         given = effective((("crawl.max_per_site", CAP), *named, *self.settings), KEYED)
-        sections = settled(Settings.kept(given)).model_dump()
-        counting = KEYED if self.policy in LEARNERS else (*PLAINLY_KEYED, *SARSA_KEYED.get(self.policy, ()))
-        content = json.dumps({**asdict(self), "settings": {name: sections[name] for name in counting}}, sort_keys=True)
+        counting = settled(Settings.kept(given)).model_dump(include=set(KEYED))
+        if self.policy not in LEARNERS:
+            counting = {name: counting[name] for name in PLAINLY_KEYED}
+            del counting["choose"]["eagerness"]
+        content = json.dumps({**asdict(self), "settings": counting}, sort_keys=True)
         digest = blake2b(content.encode(), digest_size=4).hexdigest()
         return f"{self.family}{self.web}-{self.topic}-{self.policy}-{self.pages}-{self.seed}-{digest}"
 
@@ -84,8 +82,8 @@ class Cell:
         changed = "".join(f" {name}={value}" for name, value in self.settings)
         judged = "" if self.judge == "shared" else f", {self.judge} judge"
         killed = f", killed {self.kills} times" if self.kills else ""
-        more = f"{changed}{judged}{killed}{', warm' if self.warm else ''}"
-        return f"{self.policy} on {self.topic} of {self.family} web {self.web}, seed {self.seed}{more}"
+        where = f"{self.topic} of {self.family} web {self.web}"
+        return f"{self.policy} on {where}, seed {self.seed}{changed}{judged}{killed}"
 
     @property
     def knows_truth(self) -> bool:
@@ -114,9 +112,9 @@ async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Sa
         say(f"{len(done)} of {len(wanted)} cells were kept from before")
     turn = asyncio.Semaphore(jobs)
 
-    async def run(cell: Cell, judges: Judges, teachers: Teachers) -> None:
+    async def run(cell: Cell, judges: Judges) -> None:
         async with turn:
-            figures = await run_cell(cell, judges, teachers)
+            figures = await run_cell(cell, judges)
         if keep:
             _keep(cell, figures, keep)
         done[cell] = figures
@@ -124,11 +122,10 @@ async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Sa
 
     try:
         with Judges(keep, say) as judges:
-            teachers = Teachers(keep, judges, say)
             async with asyncio.TaskGroup() as group:
                 for cell in wanted:
                     if cell not in done:
-                        group.create_task(run(cell, judges, teachers))
+                        group.create_task(run(cell, judges))
     except* TresError as troubles:
         trouble: BaseException = troubles
         while isinstance(trouble, BaseExceptionGroup):
@@ -138,22 +135,17 @@ async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Sa
     raise trouble
 
 
-async def run_cell(cell: Cell, judges: Judges, teachers: Teachers) -> Figures:
+async def run_cell(cell: Cell, judges: Judges) -> Figures:
     web = web_with(cell.family, cell.web, cell.topic, cell.pages)
     with tempfile.TemporaryDirectory(prefix="tres-cell-") as scratch:
         folder = Path(scratch)
         log, data = folder / "requests.jsonl", folder / "data"
         shared = cell.judge != "own" and await judges.copy_to(data, cell.lesson)
         # A folder with a judge has the crawl that made it; without, it is as if the cell had come with its own.
-        before = TEACHER if data.exists() else 0
-        topic = topic_file(web, cell.topic, cell.seed, folder)
-        begun = ["--judge-from", str(TEACHER)] if shared else []
-        if cell.warm:
-            before = await bring(await teachers.policy_for(cell.settings), data, topic)
-            begun += ["--policy-from", str(before)]
-        number = before + 1
+        number = TEACHER + data.exists()
         async with served(web.params, folder, log) as address:
-            begun += [str(topic), "--connect-to", address]
+            begun = [str(topic_file(web, cell.topic, cell.seed, folder)), "--connect-to", address]
+            begun += ["--judge-from", str(TEACHER)] if shared else []
             own, lives = await _crawl(cell, begun, data, number, log)
         found = await asyncio.to_thread(_by_truth, web, log, cell.topic)
         learned = await afterwards.learned(data, number, web, cell.topic) if cell.policy == "tres" else None

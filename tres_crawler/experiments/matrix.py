@@ -44,7 +44,6 @@ class Row:
     policy: str
     settings: tuple[tuple[str, str], ...] = ()
     judge: Judge = "shared"
-    warm: bool = False
 
     def cells(self, plan: Plan) -> list[Cell]:
         assert plan.pages and plan.seeds
@@ -53,14 +52,14 @@ class Row:
         settings = (("crawl.max_per_site", self.cap), *self.settings)
         places = PLACES[plan.family][: 1 if plan.quick else None]
         return [
-            Cell(web, topic, self.policy, pages, seed, settings, family=plan.family, judge=judge, warm=self.warm)
+            Cell(web, topic, self.policy, pages, seed, settings, family=plan.family, judge=judge)
             for seed in range(1, plan.seeds + 1)
             for web, topic in places
         ]
 
 
 VARIANTS = (
-    Row("tres, warm", "50", "tres", warm=True),
+    Row("tres, untaught", "50", "tres", (("learn.start", "untaught"),)),
     *(Row("tres, true judge", cap, "tres", judge="true") for cap in ("50", "none")),
     *(Row("best-first, true judge", cap, "best-first", judge="true") for cap in ("50", "none")),
     *(Row("tres, SVM judge", cap, "tres", (("relevance.model", "svm"),)) for cap in ("10", "5:2")),
@@ -188,7 +187,7 @@ def checks_of(found: Found) -> list[Check]:
         checks.append(
             Check.at_most(f"MAX 50: most points behind best-first after {EARLY_PAGES} pages", behind, MOST_BEHIND)
         )
-    for name, how in (("tres", "cold"), ("tres, warm", "warm")):
+    for name, how in (("tres, untaught", "cold"), ("tres", "warm")):
         if (name, "50") in plain:
             told = pages_to_learn(plain[name, "50"])
             checks.append(Check(f"MAX 50: pages until 80 % of tres's final rate, {how}", told, "report", bool(told)))

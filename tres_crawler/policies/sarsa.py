@@ -18,18 +18,18 @@ COLUMNS = ("parent_reward", "inverse_distance", "path_ratio", "cosine", "one")
 FIRST_WEIGHTS = (0.0, 0.0, 0.0, 1.0, 0.0)
 """Before anything is learned, a link is worth its cosine."""
 LEARNING_RATE = 0.05
+DISCOUNT = 0.3
 
 
 class SarsaPolicy(RelivedPolicy):
     """Values are linear in the path's statistics and the link's cosine to the topic, with no keyword in them.
 
-    A link is valued once, when it is placed. What was fetched moves towards its reward and the best of its own outlinks:
-    the only next step that the method looks at (TRES, sec. 2.4.2).
+    A link is valued once, when it is placed. What was fetched moves towards its reward and the best of its own
+    outlinks: the only next step that the method looks at (TRES, sec. 2.4.2).
     """
 
     def __init__(self, around: Surroundings, vectors: Vectors) -> None:
         super().__init__(around.crawl, ScoredFrontier(self._scores))
-        self._discount = around.settings.learn.discount
         self._vectors_of_words = vectors
         known = [vector for vector in map(vectors.phrase, around.keywords) if vector is not None]
         self._topic: Floats = unit(np.mean(known, axis=0)) if known else np.zeros(vectors.dimensions, np.float32)
@@ -50,7 +50,7 @@ class SarsaPolicy(RelivedPolicy):
 
     def _live(self, page: PageFact, lesson: Floats) -> None:
         link, best = np.split(lesson, 2)
-        error = page.relevant + self._discount * (best @ self._weights) - link @ self._weights
+        error = page.relevant + DISCOUNT * (best @ self._weights) - link @ self._weights
         self._weights = self._weights + LEARNING_RATE * np.float32(error) * link
 
     def _describe(self, page: PageFact | None, outlinks: Sequence[Outlink]) -> Floats:
