@@ -47,6 +47,7 @@ from tres_crawler.records import (
     Topic,
 )
 from tres_crawler.relevance import Relevance, judge_of
+from tres_crawler.revisits import MakeRevisits, Revisits
 from tres_crawler.seen import Fingerprints, Seen
 from tres_crawler.store import crawls, judging, learning, links, robots
 from tres_crawler.store.content import Content, Nothing
@@ -62,7 +63,9 @@ logger = logging.getLogger(__name__)
 
 SOON_SECONDS = 10.0
 """A better link is waited for if its host has rested within this time."""
-STORED_SECTIONS = ("fetch", "crawl", "urls", "relevance", "choose", "frontier", "features", "learn")
+DISCOVERED = (StopReason.BUDGET, StopReason.FRONTIER_EMPTY, StopReason.SITES_CAPPED)
+"""Reasons to stop for which a crawl may stay up as a monitor of what it found."""
+STORED_SECTIONS = ("fetch", "crawl", "urls", "relevance", "choose", "frontier", "features", "learn", "recrawl")
 """Settings that are kept with a crawl, so that a resumed one goes on as it began."""
 
 
@@ -81,6 +84,7 @@ async def create(
     """
     learned = await _learned(database, policy_from, settings) if policy_from else None
     judge = await judge_of(database, judge_from, topic, settings.relevance) if judge_from else None
+    settings = settings.replaced("recrawl", topic.recrawl)
     kept = {name: getattr(settings, name).model_dump() for name in STORED_SECTIONS}
     seed = settings.crawl.seed if settings.crawl.seed is not None else secrets.randbits(32)
     number = await crawls.create(database, topic, kept, settings.crawl.policy, seed, start)
@@ -127,6 +131,7 @@ class Crawl:
         content: Content,
         relevance: Relevance,
         make_policy: MakePolicy = create_policy,
+        make_revisits: MakeRevisits = Revisits,
     ) -> None:
         fetch_settings, url_settings = settings.fetch, settings.urls
         self.id = record.id
@@ -155,7 +160,9 @@ class Crawl:
         self._suspended = False
         self._patience_seconds: float | None = None
         self._wake = asyncio.Event()
-        self._visits = Visits(self._visitor, self._frontier, self._places, self._seen, self._wake.set)
+        self._revisits = make_revisits(self.id, settings.recrawl, record.random_seed, self.slots, database, relevance)
+        holders = (self._frontier, self._revisits.scheduler)
+        self._visits = Visits(self._visitor, holders, self._places, self._seen, self._wake.set)
         self._ledger = Ledger(
             self.id,
             self.settings,
@@ -167,6 +174,7 @@ class Crawl:
             self._seen,
             self.summary,
         )
+        self._revisits.join(self._visits, self._ledger)
         self._tally = self._ledger.tally
         self._troubles = Troubles(
             self.id, fetch_settings.retries, self._visits, self._frontier, self._places, self._ledger
@@ -209,19 +217,22 @@ class Crawl:
         manners: Manners | None = None,
         relevance: Relevance | None = None,
         make_policy: MakePolicy = create_policy,
+        recrawl: Mapping[str, Any] | None = None,
+        make_revisits: MakeRevisits = Revisits,
     ) -> Crawl:
         """A crawl as it was last saved, or with its seeds placed when it has not begun.
 
-        `changed` are crawl settings that take the place of those it was started with, for good. An experiment may
-        bring a judge and a policy of its own.
+        `changed` are crawl settings that take the place of those it was started with, for good, and `recrawl` the
+        same for recrawling. An experiment may bring a judge, a policy and revisits of its own.
         """
         record = await crawls.get(database, crawl)
-        settings = Settings.kept(record.settings).replaced("crawl", changed or {})
+        settings = Settings.kept(record.settings).replaced("crawl", changed or {}).replaced("recrawl", recrawl or {})
         manners = manners or await Manners.of(database, settings.fetch)
         relevance = relevance or await relevance_of(database, record)
-        self = cls(record, settings, database, manners, content or Nothing(), relevance, make_policy)
+        self = cls(record, settings, database, manners, content or Nothing(), relevance, make_policy, make_revisits)
         await self._restore()
-        begun = [crawls.settings_change(crawl, {**record.settings, "crawl": settings.crawl.model_dump()})]
+        kept = {name: getattr(settings, name).model_dump() for name in ("crawl", "recrawl")}
+        begun = [crawls.settings_change(crawl, {**record.settings, **kept})]
         if self._ledger.has_begun:
             await database.write(*begun)
         else:
@@ -235,6 +246,7 @@ class Crawl:
         if self._lessons.bootstrap_pages:
             self._frontier.guide_through(await links.waiting(self._database, self.id))
         await self._policy.restore(self._database, facts, self._relevance.judge.version)
+        await self._revisits.restore()
         self._rng.seed(f"{self.record.random_seed}/{self._tally.pages}")
 
     # ---- run, pause, stop ----
@@ -250,14 +262,22 @@ class Crawl:
             async with self._visitor, asyncio.TaskGroup() as steps:
                 while not self._suspended:
                     self._visits.release_rested()
-                    if reason := self._over():
+                    reason = self._over()
+                    discovering = reason is None
+                    if reason and not self._stays_up(reason):
                         break
+                    reason = None
                     self._lessons.begin_if_due(self._in_flight, steps)
+                    if self._revisits.must_follow_judge:
+                        steps.create_task(self._revisits.sync())
                     if self._policy.is_snapshot_due(self._tally.pages):
                         steps.create_task(self._save_policy())
+                    for source in self._revisits.choose(self._spare_slots, discovering):
+                        self._all_slots.take()
+                        steps.create_task(self.revisit(source))
                     for offer in self.choose():
                         steps.create_task(self.step(offer))
-                    await self._something_happens()
+                    await self._something_happens(discovering)
                 self._lessons.cancel()
                 if self._patience_seconds is not None:
                     loop = asyncio.get_running_loop()
@@ -359,10 +379,15 @@ class Crawl:
             return StopReason.SITES_CAPPED
         return None
 
-    async def _something_happens(self) -> None:
-        """Wait for a step to end, a host to have rested, or a command."""
-        due = self._visits.next_due
-        until = None if due is None else max(0.0, due - time.monotonic())
+    def _stays_up(self, reason: StopReason) -> bool:
+        """Whether a crawl that has nothing left to discover goes on, to see what becomes of what it found."""
+        return reason in DISCOVERED and self._revisits.monitors
+
+    async def _something_happens(self, discovering: bool) -> None:
+        """Wait for a step to end, a host to have rested, a known page to be due, or a command."""
+        due, wait = self._visits.next_due, None if discovering else self._revisits.wait_seconds
+        waits = [] if due is None else [max(0.0, due - time.monotonic())]
+        until = min(waits if wait is None else [*waits, wait], default=None)
         # Not wait_for: in Python 3.11 it can swallow the cancellation by which a failed step ends the others.
         with suppress(TimeoutError):
             async with asyncio.timeout(until):
@@ -398,9 +423,11 @@ class Crawl:
     async def feedback(self, page: int, relevant: bool) -> None:
         """What a person says of a page counts at once; the judge learns from it while the crawl goes on."""
         await self._lessons.feedback(page, relevant)
+        self._revisits.must_follow_judge = True
         self._wake.set()
 
     def _lesson_over(self) -> None:
+        self._revisits.must_follow_judge = True
         self._frontier.let_go()
         self._wake.set()
 
@@ -418,6 +445,7 @@ class Crawl:
                     return
                 if offer.host not in asked and self._visits.seize(offer.host):
                     self._frontier.take(offer)
+                    self._revisits.earn()
                     self._in_flight += 1
                     self._all_slots.take()
                     yield offer
@@ -429,9 +457,19 @@ class Crawl:
             return 0
         budget = (self._lessons.bootstrap_pages or self.settings.max_pages) - self._tally.pages
         earned = 1 + self._tally.pages // self._pages_per_slot if self._pages_per_slot else self.slots
-        own = max(0, min(self.slots, budget, earned) - self._in_flight)
-        shared = self._all_slots.free(self._in_flight)
+        known = self._revisits.in_flight
+        own = max(0, min(self.slots - known, budget, earned) - self._in_flight)
+        shared = self._all_slots.free(self._in_flight + known)
         return own if shared is None else max(0, min(own, shared))
+
+    @property
+    def _spare_slots(self) -> int:
+        """How many known pages may be visited now."""
+        if self.state is not CrawlState.RUNNING:
+            return 0
+        under_way = self._in_flight + self._revisits.in_flight
+        shared = self._all_slots.free(under_way)
+        return self.slots - under_way if shared is None else min(self.slots - under_way, shared)
 
     def _is_out_of_reach(self, host: int) -> bool:
         """Whether a host will not be asked soon: its site is full, or it rests for long."""
@@ -463,6 +501,12 @@ class Crawl:
         self._all_slots.give_back()
         self._wake.set()
 
+    async def revisit(self, source: int) -> None:
+        """A known page's next visit; its slot is free once what came of it is committed."""
+        await self._revisits.step(source)
+        self._all_slots.give_back()
+        self._wake.set()
+
     async def _keep(self, visit: Visit, fetched: Fetched) -> None:
         """Parse and judge what was fetched, and save it."""
         document = await parse_page(fetched)
@@ -471,8 +515,6 @@ class Crawl:
         )
         outlinks = _to_follow(document) if visit.link.depth < self.settings.max_depth else ()
         anchors = [outlink.anchor for outlink in outlinks]
-        if self._policy.reads_contexts:
-            anchors += [outlink.context for outlink in outlinks]
         if document.noindex or not document.text:
             outcome = Outcome.NOINDEX if document.noindex else Outcome.EMPTY
             looks = (await self._relevance.judge.judge(None, anchors)).anchors
@@ -504,6 +546,7 @@ class Crawl:
             judging.new_reading(self.id, number, text),
             *([judging.new_label(self.id, number, label)] if named else []),
             *self._content.keep(number, fetched, document),
+            *(self._revisits.adopt(page, number, fetched, document) if page.reward else []),
         ]
 
     async def _keep_robots(self, answer: RobotsAnswer) -> None:

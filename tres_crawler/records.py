@@ -26,6 +26,8 @@ class Topic:
     """Words that are never taken as keywords."""
     crawl: Mapping[str, Any] = field(default_factory=dict)
     """Crawl settings that this topic overrides."""
+    recrawl: Mapping[str, Any] = field(default_factory=dict)
+    """The same for recrawl settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,25 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
+class Validators:
+    """By what a host knows again which version of a page a caller has."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+    @classmethod
+    def of(cls, fetched: Fetched) -> Validators:
+        said = {name.lower(): value for name, value in fetched.headers}
+        return cls(said.get("etag"), said.get("last-modified"))
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """Headers that ask for a page only if it is another version by now."""
+        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in asked.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
 class RobotsAnswer:
     """What an origin answered to GET /robots.txt; status 0 means that it could not be reached."""
 
@@ -152,10 +173,11 @@ class PageText:
     title: str
     description: str
     text: str
+    url: str = ""
 
     @classmethod
     def of(cls, document: Document) -> PageText:
-        return cls(document.title, document.description, document.text)
+        return cls(document.title, document.description, document.text, document.url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tres_crawler.config import CrawlSettings, explain, nearest, read_toml
+from tres_crawler.config import CrawlSettings, RecrawlSettings, explain, nearest, read_toml
 from tres_crawler.errors import TopicError
 from tres_crawler.records import Topic
 from tres_crawler.resources import shipped
 from tres_crawler.urls import canonical
 
-KEYS = ("name", "keywords", "seeds", "pin", "ban", "examples", "crawl")
+KEYS = ("name", "keywords", "seeds", "pin", "ban", "examples", "crawl", "recrawl")
 EXAMPLE_KEYS = ("relevant", "irrelevant")
 SHIPPED_EXAMPLES = "shipped:"
 """How a topic names examples that travel with the package."""
@@ -66,10 +66,12 @@ def parse_topic(given: Mapping[str, Any], where: str, default_name: str = "", fo
     examples = _table(given, "examples", where)
     _known_keys(examples, EXAMPLE_KEYS, where, "examples.")
     crawl = _table(given, "crawl", where)
-    try:
-        CrawlSettings(**crawl)
-    except ValidationError as error:
-        raise TopicError(f"{where}: {explain(error, CrawlSettings, 'crawl')}") from error
+    recrawl = _table(given, "recrawl", where)
+    for name_of, model, values in (("crawl", CrawlSettings, crawl), ("recrawl", RecrawlSettings, recrawl)):
+        try:
+            model(**values)
+        except ValidationError as error:
+            raise TopicError(f"{where}: {explain(error, model, name_of)}") from error
     return Topic(
         name=name.strip(),
         keywords=keywords,
@@ -79,6 +81,7 @@ def parse_topic(given: Mapping[str, Any], where: str, default_name: str = "", fo
         pin=_texts(given, "pin", where),
         ban=_texts(given, "ban", where),
         crawl=dict(crawl),
+        recrawl=dict(recrawl),
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import heapq
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tres_crawler.errors import MAX_REASON, Blocked, FetchError, Postponed
 from tres_crawler.fetch.visitor import Visitor
-from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.frontier.places import Places
-from tres_crawler.records import Fetched, Link, Offer
+from tres_crawler.records import Fetched, Link, Offer, Validators
 from tres_crawler.seen import Seen
 
 MAX_REDIRECTS = 5
@@ -47,19 +47,27 @@ class Visit:
         return cls(link, chosen, link.url, link.host, link.hops, learner_version)
 
 
+class Holder(Protocol):
+    """Chooses what to visit, and passes over hosts that are held."""
+
+    def hold(self, host: int) -> None: ...
+
+    def release(self, host: int) -> None: ...
+
+
 class Visits:
     """A host that is seized is let go exactly once, and a site that is charged is refunded unless a page came of it."""
 
     def __init__(
         self,
         visitor: Visitor,
-        frontier: Frontier,
+        holders: Sequence[Holder],
         places: Places,
         seen: Seen,
         wake: Callable[[], None],
     ) -> None:
         self.visitor = visitor
-        self._frontier = frontier
+        self._holders = holders
         self._places = places
         self._seen = seen
         self._wake = wake
@@ -73,16 +81,25 @@ class Visits:
         """When a resting host is to be looked at again."""
         return self._resting[0][0] if self._resting else None
 
-    def seize(self, host: int) -> bool:
-        """Hold a host for a visit and charge its site; False if it must rest first, as when another crawl asked it."""
-        self._frontier.hold(host)
+    def seize(self, host: int, charge: bool = True) -> bool:
+        """Hold a host for a visit and charge its site; False if it must rest first, as when another crawl asked it.
+
+        A page that is visited again is not charged: it was when it was found.
+        """
+        for holder in self._holders:
+            holder.hold(host)
         name = self._places.names[host]
         if not self.visitor.is_free(name):
             self._let_rest(host)
             return False
         self.visitor.reserve(name)
-        self._places.charge(self._places.site(host))
+        if charge:
+            self._places.charge(self._places.site(host))
         return True
+
+    async def ask_again(self, url: str, host: int, known: Validators) -> Fetched:
+        """A page that was had before, if it is another by now; its host is seized."""
+        return await self._get(url, host, known)
 
     async def fetch(self, visit: Visit) -> Fetched:
         """The page behind a link. A redirect is followed while its host is ready and its site below the cap."""
@@ -119,27 +136,32 @@ class Visits:
         while self._resting and self._resting[0][0] <= now:
             host = heapq.heappop(self._resting)[1]
             if self.visitor.is_free(self._places.names[host]):
-                self._frontier.release(host)
+                for holder in self._holders:
+                    holder.release(host)
             else:
                 self._let_rest(host)
 
     async def _ask(self, visit: Visit) -> Fetched:
+        if trap := self._seen.refusal(visit.url):
+            self.visitor.cancel(self._places.names[visit.host])
+            self._let_rest(visit.host)
+            raise Blocked(visit.url, trap)
+        return await self._get(visit.url, visit.host)
+
+    async def _get(self, url: str, host: int, known: Validators | None = None) -> Fetched:
         task: asyncio.Task[None] | None = asyncio.current_task()
         assert task is not None
         self._asking.add(task)
         try:
-            if trap := self._seen.refusal(visit.url):
-                self.visitor.cancel(self._places.names[visit.host])
-                raise Blocked(visit.url, trap)
-            return await self.visitor.get(visit.url)
+            return await self.visitor.get(url, known)
         except asyncio.CancelledError:
             if not self._called_off:
                 raise
             task.uncancel()
-            raise Postponed(visit.url, "called off") from None
+            raise Postponed(url, "called off") from None
         finally:
             self._asking.discard(task)
-            self._let_rest(visit.host)
+            self._let_rest(host)
 
     def _move(self, visit: Visit, target: str) -> None:
         """Take a visit to where it was sent, or say that the target must wait like any other link."""

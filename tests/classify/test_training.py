@@ -142,7 +142,9 @@ def test_only_what_a_person_said_is_held_out_where_there_is_enough_of_it() -> No
     assert not all(few[at].is_label for at in held)
 
 
-def test_on_another_judges_word_figures_are_called_agreement_and_only_the_share_of_relevant_pages_counts(food: Prior) -> None:
+def test_on_another_judges_word_figures_are_called_agreement_and_only_the_share_of_relevant_pages_counts(
+    food: Prior,
+) -> None:
     fitted = fit("kwbilstm", made_examples(210, label=False), food, seed=1, refit=False)
     assert fitted.figures is not None
     assert fitted.figures.held_out >= LEAST_TO_CALIBRATE

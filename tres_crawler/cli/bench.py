@@ -11,10 +11,12 @@ import typer
 from rich.console import Console
 
 from tres_crawler.cli.common import console, run
+from tres_crawler.errors import ConfigError
 from tres_crawler.experiments import fetch as fetching
 from tres_crawler.experiments import focused as crawling
 from tres_crawler.experiments import focused_plots
 from tres_crawler.experiments import frontier as waiting
+from tres_crawler.experiments.plan import REPORTED, Plan
 from tres_crawler.experiments.report import Report, Say
 from tres_crawler.simweb.describe import make_folder
 
@@ -90,40 +92,102 @@ def relevance(
 @app.command("focused")
 def focused(
     parts: Annotated[
-        list[str] | None, typer.Option("--part", help=f"Which question: {', '.join(crawling.PARTS)}.  [default: all]")
+        list[str] | None,
+        typer.Option("--part", help=f"Which question: {', '.join(crawling.PARTS)}.  [default: matrix]"),
     ] = None,
     pages: Annotated[int | None, typer.Option(min=1, help="Pages of a crawl.  [default: the part's own]")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Crawls of a kind.  [default: the part's own]")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Crawls at once.")] = 2,
     policies: Annotated[
-        list[str] | None, typer.Option("--policy", help="Of part learn.  [default: tres, best-first, random]")
+        list[str] | None,
+        typer.Option("--policy", help="Of matrix and learn; may be repeated.  [default: the part's own]"),
     ] = None,
+    caps: Annotated[
+        list[str] | None, typer.Option("--max", metavar="M|M:K", help="Of matrix; may be repeated.  [default: all]")
+    ] = None,
+    family: Annotated[str, typer.Option(help="Webs of matrix: report, or tune to choose settings on.")] = REPORTED,
     own_judge: Annotated[
         bool, typer.Option("--own-judge", help="Every crawl bootstraps a judge of its own; else crawls share one.")
     ] = False,
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep finished crawls there, and run none of them again.")
     ] = None,
+    only_kept: Annotated[bool, typer.Option("--only-kept", help="Report what --keep has, and run nothing.")] = False,
     quick: QuickOption = False,
     as_json: JsonOption = False,
     plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures there.")] = None,
 ) -> None:
     """True harvest and relevant sites of crawls of simulated webs, each in processes of its own."""
-    plan = crawling.Plan(sayer(), pages, seeds, jobs, keep=keep, quick=quick, judge="own" if own_judge else "shared")
-    if policies:
-        plan = replace(plan, policies=tuple(policies))
+    plan = Plan(
+        sayer(),
+        pages,
+        seeds,
+        jobs,
+        policies=tuple(policies or ()),
+        caps=tuple(caps or ()),
+        family=family,
+        keep=keep,
+        only_kept=only_kept,
+        quick=quick,
+        judge="own" if own_judge else "shared",
+    )
     names = crawling.chosen_parts(parts or ())
     if plots:
         make_folder(plots)
     reports: list[Report] = []
     for name in names:
         reports.append(run(crawling.PARTS[name](plan)))
-        if plots and (picture := focused_plots.plot(reports[-1], plots)):
+        for picture in focused_plots.plot(reports[-1], plots) if plots else ():
             plan.say(f"Picture: {picture}")
         if not as_json:
             show(reports[-1], as_json)
     if as_json:
         print(json.dumps([asdict(report) for report in reports], indent=2))
+
+
+@app.command("recrawl")
+def recrawl(
+    paper: Annotated[
+        str | None, typer.Option(help="Which paper to reproduce: 004, 002, 000 or 001.  docs/papers.md")
+    ] = None,
+    live: Annotated[bool, typer.Option("--live", help="Monitors of a simulated web, one for each policy.")] = False,
+    cost: Annotated[bool, typer.Option("--cost", help="What a decision costs, by the number of sources.")] = False,
+    estimators: Annotated[bool, typer.Option("--estimators", help="Bias and error of change rates.")] = False,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Of --live: keep finished monitors there, and run none again.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Of --live: monitors at once.")] = 2,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of air quality readings, for paper 001.  docs/results.md")
+    ] = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures there.")] = None,
+) -> None:
+    """Policies that revisit known pages: each paper's figures beside ours, or one of the parts named here."""
+    if sum((paper is not None, live, cost, estimators)) != 1:
+        raise ConfigError("Say what to measure: --paper 004, --live, --cost or --estimators.")
+    # scipy takes a second to import, which the other benchmarks need not wait for.
+    if paper is not None:
+        from tres_crawler.experiments.recrawl.bench import reproduce
+
+        if plots:
+            make_folder(plots)
+        report = reproduce(paper, sayer(), quick=quick, data=data, plots=plots)
+    elif live:
+        from tres_crawler.experiments.recrawl import live as monitors
+
+        plan = monitors.Plan.quick() if quick else monitors.Plan()
+        report = monitors.compare(replace(plan, jobs=jobs), sayer(), keep)
+    elif cost:
+        from tres_crawler.experiments.recrawl import cost as decisions
+
+        report = decisions.cost(quick, sayer())
+    else:
+        from tres_crawler.experiments.recrawl import estimators as rates
+
+        report = rates.estimators(quick, sayer())
+    show(report, as_json)
 
 
 def sayer() -> Say:

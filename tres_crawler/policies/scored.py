@@ -34,9 +34,12 @@ class ScoredPolicy(PlainPolicy):
         return np.full((len(seeds), 1), SEED_SCORE, np.float32)
 
     def arrive(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
-        return self._score(page, outlinks, looks).astype(np.float32).reshape(-1, 1), []
+        return self.describe_more(page, outlinks, looks, sites), []
+
+    def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
+        return self._score(page, outlinks, looks).astype(np.float32).reshape(-1, 1)
 
 
 def by_anchor(page: PageRecord, outlinks: Sequence[Outlink], looks: Floats) -> Floats:

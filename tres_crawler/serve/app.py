@@ -13,7 +13,18 @@ from pydantic import BaseModel
 from tres_crawler import __version__
 from tres_crawler.config import Settings
 from tres_crawler.fetch.post import Poster
-from tres_crawler.serve import control, events, looking, metrics, problems, prometheus
+from tres_crawler.serve import (
+    control,
+    dashboard,
+    events,
+    exports,
+    looking,
+    metrics,
+    problems,
+    prometheus,
+    recrawl,
+    topics,
+)
 from tres_crawler.serve.feed import Feeds
 from tres_crawler.serve.keeper import Keeper
 from tres_crawler.serve.manual import manual
@@ -73,11 +84,13 @@ def create_app(settings: Settings, folder: DataDir) -> FastAPI:
         redoc_url=None,
     )
     app.state.settings = settings
+    app.state.folder = folder
     app.state.references = {}
     app.state.registry = registry = create_registry()
     app.add_middleware(Shield, settings=settings.serve, requests=Requests(registry))
-    for routes in (control, looking, metrics, events, prometheus):
+    for routes in (control, looking, metrics, recrawl, events, exports, topics, prometheus):
         app.include_router(routes.router)
+    dashboard.mount(app)
     problems.install(app)
 
     @app.get("/docs", include_in_schema=False)

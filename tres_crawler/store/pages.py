@@ -108,11 +108,16 @@ def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
     )
 
 
+async def read(database: Database, crawl: int, number: int) -> AnyRow:
+    """What is kept of one page."""
+    return (await database.rows(select(pages).where(pages.c.crawl == crawl, pages.c.number == number)))[0]
+
+
 async def outcomes(database: Database, crawl: int) -> Sequence[AnyRow]:
     """What a resumed crawl must know of each page, in order."""
     columns = ("number", "url", "site", "outcome", "relevant", "text_key", "simhash")
     return await database.rows(
-        select(*(pages.c[name] for name in columns), links.c.source)
+        select(*(pages.c[name] for name in columns), links.c.source, links.c.anchor, links.c.url.label("link_url"))
         .join(links, (links.c.crawl == pages.c.crawl) & (links.c.number == pages.c.link))
         .where(pages.c.crawl == crawl)
         .order_by(pages.c.number)
@@ -142,10 +147,15 @@ EXPORT_COLUMNS = (
     "probability",
     "outlinks",
     "fetched_at",
+    "judge_version",
+    "duplicate_of",
+    "value",
 )
 
 
-async def export(database: Database, crawl: int, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+async def export(
+    database: Database, crawl: int, after: int = 0, until: int | None = None
+) -> AsyncIterator[dict[str, Any]]:
     """Every page in order, as the columns of EXPORT_COLUMNS; `after` is the last number already had."""
     query = (
         select(
@@ -164,6 +174,9 @@ async def export(database: Database, crawl: int, after: int = 0) -> AsyncIterato
             pages.c.probability,
             pages.c.outlinks,
             pages.c.fetched_at,
+            pages.c.judge_version,
+            pages.c.duplicate_of,
+            pages.c.value,
         )
         .join(sites, (sites.c.crawl == pages.c.crawl) & (sites.c.number == pages.c.site))
         .join(hosts, (hosts.c.crawl == pages.c.crawl) & (hosts.c.number == pages.c.host))
@@ -172,6 +185,8 @@ async def export(database: Database, crawl: int, after: int = 0) -> AsyncIterato
         .order_by(pages.c.number)
         .limit(EXPORT_CHUNK)
     )
+    if until is not None:
+        query = query.where(pages.c.number <= until)
     while chunk := await database.rows(query.where(pages.c.number > after)):
         for row in chunk:
             yield row._asdict()

@@ -239,13 +239,78 @@ snapshots = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
-# Relevant pages worth visiting again.
+# Relevant pages worth visiting again, and what visits have told of each (recrawl/estimate.py).
 sources = _clustered(
     "sources",
     _key("crawl"),
     _key("page"),
     Column("added_at", Double, nullable=False),
     Column("retired_at", Double),
+    Column("retired_reason", Text),
+    Column("etag", Text),
+    Column("last_modified", Text),
+    Column("tried_at", Double, nullable=False, server_default="0"),
+    Column("visited_at", Double, nullable=False, server_default="0"),
+    Column("changed_at", Double),
+    Column("missing", SmallInteger, nullable=False, server_default="0"),
+    *(
+        Column(name, Double, nullable=False, server_default="0")
+        for name in (
+            "changes",
+            "exposure",
+            "rate",
+            "square",
+            "worth",
+            "found",
+            "seconds",
+            "bytes",
+            "visits",
+            "truths",
+            "lies",
+            "utility",
+            "cost",
+        )
+    ),
+    Column("stated_at", Double),
+    Column("memory", Double),
+    Column("due_at", Double),
+)
+
+# The text of a source as it was last seen, as hashes of its runs of words, and the words that were new then.
+prints = Table(
+    "prints",
+    metadata,
+    _key("crawl"),
+    _key("page"),
+    Column("body", LargeBinary, nullable=False),
+    Column("added", LargeBinary, nullable=False),
+)
+
+# What was new on a source when a visit found it changed.
+news = Table(
+    "news",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("crawl", Integer, nullable=False),
+    Column("page", Integer, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("share", Double, nullable=False),
+    Column("value", Double, nullable=False),
+    Column("segments", JSON, nullable=False),
+    Index("news_by_crawl", "crawl", "id"),
+)
+
+# The schedule of a crawl as a whole.
+recrawls = Table(
+    "recrawls",
+    metadata,
+    _key("crawl"),
+    Column("price", Double, nullable=False),
+    Column("faded", Double, nullable=False),
+    Column("faded_exposure", Double, nullable=False),
+    Column("visits", Integer, nullable=False),
+    Column("changes", Integer, nullable=False),
+    Column("troubles", Integer, nullable=False),
 )
 
 # Every answer to GET /robots.txt, the newest counts; shared by all crawls, since a host's rules do not depend on
