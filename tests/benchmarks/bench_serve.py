@@ -116,14 +116,14 @@ def crawl_under(listeners: int, requests: float, pages: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with (
-            running_simweb(folder, "--sites", "400", "--pages", "20000", "--seed", "5") as web,
+            running_simweb(folder, "--sites", "300", "--pages", "8000", "--seed", "5") as web,
             running_service(folder, web, FETCH__SLOTS="16") as service,
         ):
             return measured(service, topic(web), listeners, requests, pages)
 
 
 def measured(service: Service, about: object, listeners: int, requests: float, pages: int) -> dict[str, Any]:
-    body = {"topic": about, "crawl": {"max_pages": pages, "policy": "tres", "seed": 1, "max_per_site": "none"}}
+    body = {"topic": about, "crawl": {"max_pages": pages, "policy": "best-first", "seed": 1, "max_per_site": "none"}}
     service.call("POST", "/api/v1/crawls", body)
     first = service.wait_for(1, lambda now: now["pages"] >= 100)
     stop: Queue[int] = Queue()
