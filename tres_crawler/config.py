@@ -368,6 +368,25 @@ class ServeSettings(Section):
     topics_dir: str = ""
     """Folder of topic files; at start every one that has no crawl yet gets one. Empty: off."""
 
+    slots: int = Field(64, ge=1, le=10_000)
+    """Fetches under way at once over all crawls, which share them evenly; so many crawls may run at most."""
+
+    hosts: tuple[str, ...] = ()
+    """Names by which the service may be called (Host header), beside loopback names and `serve.host`. Requests under
+    other names are refused, so that no web page can reach the service through a name of its own."""
+
+    max_body_bytes: int = Field(1_000_000, ge=1000)
+    """Longest request body."""
+
+    webhooks: tuple[str, ...] = ()
+    """Addresses that are told of every new relevant site and every changed source, by POST (docs/api.md)."""
+
+    webhook_secret: str = ""
+    """Signs what is sent to webhooks (HMAC-SHA256); needed where there are any."""
+
+    webhook_private_addresses: bool = False
+    """Whether webhooks may be at private, loopback and other addresses that are not public."""
+
 
 class LogSettings(Section):
     """What is logged, on standard error."""

@@ -86,6 +86,8 @@ class Revisits:
     ) -> None:
         self.settings = settings
         self.in_flight = 0
+        self.must_follow_judge = False
+        """Whether pages may have been judged anew, so that `sync` is due."""
         self.estimates: Estimates = create_estimates(settings)
         self.scheduler: Scheduler = create_scheduler(settings, self.estimates, seed, beliefs)
         self._crawl = crawl
@@ -140,6 +142,7 @@ class Revisits:
 
     async def sync(self) -> None:
         """Let sources follow what is held to be relevant by now."""
+        self.must_follow_judge = False
         if not self.is_on:
             return
         changes: list[Change] = []
@@ -243,7 +246,7 @@ class Revisits:
     async def _miss(self, source: AnyRow, status: int, reason: str, moved_to: str | None = None) -> None:
         missing = source.missing + 1
         retire = reason if missing >= CONFIRMATIONS else None
-        outlinks = self._ledger.unseen([Outlink(moved_to, "")]) if moved_to else []
+        outlinks = self._ledger.unseen([Outlink(moved_to, "")], 0) if moved_to else []
         looks = (await self._relevance.judge.judge(None, self._ledger.texts(outlinks))).anchors
         await self._save(source, Finding(None, status=status), missing, retire, outlinks=outlinks, looks=looks)
 
@@ -268,7 +271,7 @@ class Revisits:
             return
         news = whats_new(document.text, np.frombuffer(source.body, np.uint32))
         faded = share_gone(np.frombuffer(source.added, np.uint32), news.prints) if source.added else None
-        outlinks = [] if document.nofollow else self._ledger.unseen(document.outlinks)
+        outlinks = [] if document.nofollow else self._ledger.unseen(document.outlinks, source.depth)
         read = PageText(document.title, "", news.added) if news.changed else None
         judged = await self._relevance.judge.judge(read, self._ledger.texts(outlinks))
         value = news.share * judged.page.probability if judged.page else 0.0

@@ -75,7 +75,7 @@ def parse_topic(given: Mapping[str, Any], where: str, default_name: str = "", fo
     return Topic(
         name=name.strip(),
         keywords=keywords,
-        seeds=tuple(_seed(url, where) for url in seeds),
+        seeds=tuple(parse_seed(url, where) for url in seeds),
         relevant_examples=_examples(examples, "relevant", where, folder),
         irrelevant_examples=_examples(examples, "irrelevant", where, folder),
         pin=_texts(given, "pin", where),
@@ -123,7 +123,8 @@ def _table(given: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _seed(url: str, where: str) -> str:
+def parse_seed(url: str, where: str) -> str:
+    """A seed in canonical form; `where` names it in errors."""
     known = canonical(url)
     if known is None:
         raise TopicError(f'{where}: seed "{url}" is not an http or https URL. Write it in full: "https://…".')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import time
 from collections.abc import Callable, Sequence
@@ -38,10 +39,12 @@ class Visit:
     url: str
     host: int
     hops: int
+    learner_version: int | None
+    """Of what the policy had learned when it chose the link."""
 
     @classmethod
-    def of(cls, link: Link, chosen: Offer) -> Visit:
-        return cls(link, chosen, link.url, link.host, link.hops)
+    def of(cls, link: Link, chosen: Offer, learner_version: int | None) -> Visit:
+        return cls(link, chosen, link.url, link.host, link.hops, learner_version)
 
 
 class Holder(Protocol):
@@ -70,6 +73,8 @@ class Visits:
         self._wake = wake
         self._resting: list[tuple[float, int]] = []
         """(time, host) heap: held hosts, and when to look whether their pause is over."""
+        self._asking: set[asyncio.Task[None]] = set()
+        self._called_off = False
 
     @property
     def next_due(self) -> float | None:
@@ -94,10 +99,7 @@ class Visits:
 
     async def ask_again(self, url: str, host: int, known: Validators) -> Fetched:
         """A page that was had before, if it is another by now; its host is seized."""
-        try:
-            return await self.visitor.get(url, known)
-        finally:
-            self._let_rest(host)
+        return await self._get(url, host, known)
 
     async def fetch(self, visit: Visit) -> Fetched:
         """The page behind a link. A redirect is followed while its host is ready and its site below the cap."""
@@ -114,6 +116,17 @@ class Visits:
                 return fetched
             self._move(visit, fetched.location)
 
+    def call_off(self) -> None:
+        """Break off what is being asked for: those links go back as they are. Nothing is fetched after that."""
+        self._called_off = True
+        for task in self._asking:
+            task.cancel()
+
+    def resting(self) -> list[tuple[str, float]]:
+        """Hosts that are held, and when each may be asked again."""
+        names = {self._places.names[host] for _, host in self._resting}
+        return [(name, self.visitor.free_at(name)) for name in names]
+
     def give_back(self, visit: Visit) -> None:
         """No page came of it."""
         self._places.refund(self._places.site(visit.host))
@@ -129,13 +142,26 @@ class Visits:
                 self._let_rest(host)
 
     async def _ask(self, visit: Visit) -> Fetched:
-        try:
-            if trap := self._seen.refusal(visit.url):
-                self.visitor.cancel(self._places.names[visit.host])
-                raise Blocked(visit.url, trap)
-            return await self.visitor.get(visit.url)
-        finally:
+        if trap := self._seen.refusal(visit.url):
+            self.visitor.cancel(self._places.names[visit.host])
             self._let_rest(visit.host)
+            raise Blocked(visit.url, trap)
+        return await self._get(visit.url, visit.host)
+
+    async def _get(self, url: str, host: int, known: Validators | None = None) -> Fetched:
+        task: asyncio.Task[None] | None = asyncio.current_task()
+        assert task is not None
+        self._asking.add(task)
+        try:
+            return await self.visitor.get(url, known)
+        except asyncio.CancelledError:
+            if not self._called_off:
+                raise
+            task.uncancel()
+            raise Postponed(url, "called off") from None
+        finally:
+            self._asking.discard(task)
+            self._let_rest(host)
 
     def _move(self, visit: Visit, target: str) -> None:
         """Take a visit to where it was sent, or say that the target must wait like any other link."""

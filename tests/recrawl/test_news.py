@@ -59,6 +59,11 @@ def test_short_and_empty_texts_do_no_harm() -> None:
     assert whats_new("hello there", prints_of("hello")).added == "hello there"
 
 
+def test_letters_that_change_their_length_in_lower_case_do_no_harm() -> None:
+    news = whats_new("İstanbul İzmir and new words here", prints_of("İstanbul İzmir and"))
+    assert news.added == "new words here"
+
+
 def test_what_is_kept_to_be_shown_is_bounded() -> None:
     text = " ".join(f"new{number}" for number in range(5000))
     assert len(whats_new(text, prints_of(BEFORE)).added) <= MOST_CHARACTERS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
@@ -77,10 +78,18 @@ class Visitor:
 
         Where a version is `known`, the answer may also be that it is still the one (304).
         """
-        host = host_of(url)
-        address = await self._reserve_address(host, url)
-        if self.settings.obey_robots:
-            await self._obey(host, address, url)
+        host, address = host_of(url), ""
+        try:
+            address = await self._reserve_address(host, url)
+            if self.settings.obey_robots:
+                await self._obey(host, address, url)
+            return await self._ask(host, address, url, known)
+        except asyncio.CancelledError:
+            # It may have been asked, and others go on asking: it rests like any other.
+            self._end(host, address, None)
+            raise
+
+    async def _ask(self, host: str, address: str, url: str, known: Validators | None) -> Fetched:
         try:
             fetched = await self._client.get(url, conditions=known.conditions if known else None)
             usual = (200, 304) if known else (200,)

@@ -156,12 +156,14 @@ class LearningPolicy(ABC):
     ) -> list[Change]:
         """Another judge, another meaning of reward: the frontier grows anew, the learner's rewards are corrected."""
         self._describer = Describer(self._feature_settings, keywords)
+        before = self._count_anew(self._history)
         rewards = self._count_anew(
             [page._replace(relevant=relevant.get(page.number, page.relevant)) for page in self._history]
         )
-        await self._trainer.relabel(rewards)
+        changed = {page: now for page, now in rewards.items() if now != before[page]}
+        await self._trainer.relabel(changed)
         grown = await self._experience_anew(rewards, judge_version)
-        return [learning.relabelled(self._crawl, rewards), *grown]
+        return [learning.relabelled(self._crawl, changed), *grown]
 
     # ---- saving ----
 
@@ -173,7 +175,8 @@ class LearningPolicy(ABC):
 
     async def snapshot(self) -> list[Change]:
         whole, policy = await self._trainer.snapshot(), await self._trainer.policy()
-        return learning.new_snapshot(self._crawl, self.version, whole, policy)
+        told = crawls.event(self._crawl, "learner", version=self.version, loss=self._trainer.loss)
+        return [*learning.new_snapshot(self._crawl, self.version, whole, policy), told]
 
     async def close(self) -> None:
         await self._trainer.close()
@@ -181,7 +184,10 @@ class LearningPolicy(ABC):
     # ---- in between ----
 
     def _value(self, features: Floats, hosts: Hosts) -> Floats:
-        return self._trainer.values(self._describer.refresh(features, self._sites_of(hosts), self._ratios))
+        return self._trainer.values(self._refreshed(features, hosts))
+
+    def _refreshed(self, features: Floats, hosts: Hosts) -> Floats:
+        return self._describer.refresh(features, self._sites_of(hosts), self._ratios)
 
     def _enter(self, page: PageFact) -> None:
         before = self._paths.get(page.source) if page.source else None

@@ -28,7 +28,7 @@ CROSSED_ROWS = 8
 OPEN_ROWS = 64
 """So many sources may have crossed before the price is lifted to where half as many have, for each visit at once."""
 LOOKS = 8
-"""Rows looked at again with every choice."""
+"""Rows looked at again with every source that is chosen."""
 HOST_ROWS = 32
 """So many of one host: it is asked for one at a time, so the others can as well wait in the calendar."""
 AGED_EVERY = 10
@@ -106,7 +106,6 @@ class CalendarScheduler:
         now = self._now = max(now, self._now)
         if budget <= 0 or not self._row_of:
             return []
-        self._look_again(LOOKS * budget)
         self._ripen(now)
         excess = len(self._open) / (CROSSED_ROWS * budget) - 1
         self.price *= math.exp(STEP * min(excess, 1.0))
@@ -118,6 +117,7 @@ class CalendarScheduler:
         for row in chosen:
             self._leave(row)
             self._states[row] = CHOSEN
+        self._look_again(LOOKS * (1 + len(chosen)))
         return [self._numbers[row] for row in chosen]
 
     def observe(self, number: int, now: float, finding: Finding) -> None:

@@ -39,21 +39,21 @@ class News:
     @property
     def added(self) -> str:
         """The new words alone."""
-        return "\n".join(words for is_new, words in self.segments if is_new)
+        return "\n".join(piece for is_new, piece in self.segments if is_new)
 
 
 def prints_of(text: str) -> Prints:
     """Hashes of all runs of words, each once, in order of size."""
-    return np.unique(_runs([found.group().lower() for found in WORD.finditer(text)]))
+    return np.unique(_runs(text))
 
 
 def whats_new(text: str, before: Prints) -> News:
     """Hold a text against the prints of another."""
-    found = list(WORD.finditer(text))
-    runs = _runs([word.group().lower() for word in found])
-    if not len(runs):
-        return News(0.0, (), runs)
+    runs = _runs(text)
     known = np.isin(runs, before)
+    if known.all():
+        return News(0.0, (), np.unique(runs))
+    found = list(WORD.finditer(text))
     # A word is old if any run that it is part of was there before.
     old = np.zeros(len(found), bool)
     for at in range(min(RUN_WORDS, len(found))):
@@ -67,10 +67,12 @@ def share_gone(was_new: Prints, now: Prints) -> float:
     return float(1 - np.isin(was_new, now).mean()) if len(was_new) else 0.0
 
 
-def _runs(words: list[str]) -> Prints:
-    count = max(len(words) - RUN_WORDS + 1, 1) if words else 0
+def _runs(text: str) -> Prints:
+    # Lower-cased one by one: as a whole, a text may change its length and its words.
+    found = [word.lower() for word in WORD.findall(text)]
+    count = max(len(found) - RUN_WORDS + 1, 1) if found else 0
     return np.array(
-        [zlib.crc32(" ".join(words[at : at + RUN_WORDS]).encode("utf-8", "replace")) for at in range(count)], np.uint32
+        [zlib.crc32(" ".join(found[at : at + RUN_WORDS]).encode("utf-8", "replace")) for at in range(count)], np.uint32
     )
 
 
@@ -83,9 +85,9 @@ def _segments(text: str, spans: list[tuple[int, int]], new: npt.NDArray[np.bool_
         begin = max(shown, start - CONTEXT_WORDS)
         if begin < start:
             segments.append((False, text[spans[begin][0] : spans[start - 1][1]]))
-        words = text[spans[start][0] : spans[end - 1][1]][:left]
-        segments.append((True, words))
-        left -= len(words)
+        new_words = text[spans[start][0] : spans[end - 1][1]][:left]
+        segments.append((True, new_words))
+        left -= len(new_words)
         if left <= 0:
             break
         following = next((edge for edge, _ in edges if edge >= end), len(spans))

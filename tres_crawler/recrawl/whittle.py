@@ -16,6 +16,8 @@ import numpy.typing as npt
 Numbers = float | npt.NDArray[np.float64]
 
 NEVER: Final = float("inf")
+_HALVINGS = 50
+_GRID = np.concatenate([np.linspace(0.0, 1.0, 2000), np.linspace(1.0, 60.0, 4000)[1:]])
 _STEPS = 3
 """Newton steps after the first guess; they double its digits each time."""
 
@@ -86,6 +88,22 @@ def age_of_index(price: float, rate: float, worth: float) -> float:
     if rate <= 0 or price >= worth:
         return NEVER
     return ripe_at(price / worth) / rate
+
+
+def clearing_price(rates: npt.NDArray[np.float64], worths: npt.NDArray[np.float64], budget: float) -> float:
+    """The price at which sources, each visited when its index reaches it, need `budget` visits per unit of time."""
+    low, high = 0.0, float(worths.max(initial=0.0))
+    active = rates > 0
+    for _ in range(_HALVINGS):
+        price = (low + high) / 2
+        ripe = np.clip(price / np.maximum(worths[active], 1e-300), 0.0, 1.0)
+        # Gaps by interpolation: a price need not be more exact than the budget it follows.
+        gaps = np.where(ripe < 1, np.interp(ripe, ripeness(_GRID), _GRID), np.inf) / rates[active]
+        if (1 / np.maximum(gaps, 1e-300)).sum() > budget:
+            low = price
+        else:
+            high = price
+    return high
 
 
 def ripe_at(ripe: float) -> float:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Update, bindparam, func, insert, select, update
+from sqlalchemy import Update, bindparam, case, func, insert, select, update
 
 from tres_crawler.records import Outcome
 from tres_crawler.store.database import AnyRow, AnySelect, Change, Database
-from tres_crawler.store.tables import news, pages, prints, recrawls, sources, visits
+from tres_crawler.store.tables import links, news, pages, prints, recrawls, sources, visits
 
 INSERT_SOURCE = insert(sources)
 INSERT_PRINTS = insert(prints)
@@ -100,15 +100,16 @@ async def live(database: Database, crawl: int) -> Sequence[AnyRow]:
 
 
 READ_SOURCE: AnySelect = (
-    select(sources, pages.c.url, pages.c.host, prints.c.body, prints.c.added)
+    select(sources, pages.c.url, pages.c.host, links.c.depth, prints.c.body, prints.c.added)
     .join(pages, _of_page(sources))
+    .join(links, (links.c.crawl == pages.c.crawl) & (links.c.number == pages.c.link))
     .join(prints, _of_page(prints), isouter=True)
     .where(sources.c.crawl == bindparam("of_crawl"), sources.c.page == bindparam("of_page"))
 )
 
 
 async def read(database: Database, crawl: int, page: int) -> AnyRow:
-    """A source, its URL and host, and its prints where it has any."""
+    """A source, its URL, host and depth, and its prints where it has any."""
     return (await database.rows(READ_SOURCE, {"of_crawl": crawl, "of_page": page}))[0]
 
 
@@ -135,10 +136,20 @@ async def irrelevant(database: Database, crawl: int) -> list[int]:
 # ---- to be shown ----
 
 
-async def ages(database: Database, crawl: int) -> Sequence[AnyRow]:
-    """Rate, last visit and due time of every source that is not retired."""
-    columns = (sources.c.rate, sources.c.visited_at, sources.c.due_at)
-    return await database.rows(select(*columns).where(sources.c.crawl == crawl, sources.c.retired_at.is_(None)))
+async def counted(database: Database, crawl: int, now: float) -> tuple[int, int]:
+    """How many sources are not retired, and how many of them are due."""
+    found = await database.rows(
+        select(func.count(), func.count(case((sources.c.due_at <= now, 1)))).where(
+            sources.c.crawl == crawl, sources.c.retired_at.is_(None)
+        )
+    )
+    return found[0][0], found[0][1]
+
+
+async def sampled(database: Database, crawl: int, every: int) -> Sequence[AnyRow]:
+    """Rate and last visit of one source in so many that are not retired."""
+    of_crawl = (sources.c.crawl == crawl, sources.c.retired_at.is_(None), sources.c.page % every == 0)
+    return await database.rows(select(sources.c.rate, sources.c.visited_at).where(*of_crawl))
 
 
 async def retired(database: Database, crawl: int) -> dict[str, int]:

@@ -54,6 +54,9 @@ crawls = Table(
     Column("created_at", Double, nullable=False),
     Column("ended_at", Double),
     Column("seconds", Double, nullable=False, server_default="0"),
+    Column("start_key", String(200)),
+    Column("start_body", String(64)),
+    Index("crawls_by_start_key", "start_key", unique=True),
     sqlite_autoincrement=True,  # the id of a deleted crawl is never given again
 )
 
@@ -122,7 +125,12 @@ pages = _clustered(
     Column("fetched_at", Double, nullable=False),
     Column("simhash", BigInteger),
     Column("learner_version", Integer),
+    Column("features", LargeBinary),
+    Column("first_link", Integer),
+    Column("new_links", Integer, nullable=False, server_default="0"),
     UniqueConstraint("crawl", "url_key"),
+    Index("pages_by_site", "crawl", "site", "relevant"),
+    Index("pages_by_link", "crawl", "link"),
 )
 
 # Every time a page was asked for and answered; the first visit is the one that made the page.
@@ -340,4 +348,12 @@ events = Table(
     Column("kind", String(40), nullable=False),
     Column("detail", JSON, nullable=False),
     Index("events_by_crawl", "crawl", "id"),
+)
+
+# Up to which event each address has been told.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("url", String(2000), primary_key=True),
+    Column("event", Integer, nullable=False),
 )

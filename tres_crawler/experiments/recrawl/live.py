@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import multiprocessing
 import shutil
 import statistics
@@ -64,6 +65,16 @@ class Plan:
     policies: tuple[str, ...] = POLICIES
 
     @property
+    def webs(self) -> range:
+        """Web 0 is for trying things out; what is reported is had on others."""
+        return range(1, self.seeds + 1)
+
+    @property
+    def name(self) -> str:
+        """Of what is kept of it."""
+        return f"{self.sources}-{self.hosts}"
+
+    @property
     def visits_per_hour(self) -> float:
         return BUDGET * self.sources
 
@@ -72,35 +83,45 @@ class Plan:
         return cls(sources=200, hosts=40, hours=16, seeds=2, policies=("whittle", TRUE_RATES, "uniform", "round-robin"))
 
 
-def compare(plan: Plan, say: Say) -> Report:
-    """Every policy on every web, so many at once."""
+def compare(plan: Plan, say: Say, keep: Path | None = None) -> Report:
+    """Every policy on every web, so many at once; what `keep` has already is not run again."""
     with tempfile.TemporaryDirectory(prefix="tres-recrawl-") as scratch:
-        folder = Path(scratch)
+        folder = keep or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
         spawned = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(plan.jobs, mp_context=spawned) as pool:
-            found = list(pool.map(partial(prepared, plan), range(plan.seeds), [folder] * plan.seeds))
-            say(f"{plan.seeds} webs, {plan.sources} sources each, found by crawls of {max(found)} pages at most")
-            cells = [(seed, policy) for seed in range(plan.seeds) for policy in plan.policies]
-            running = {cell: pool.submit(measured, plan, *cell, folder) for cell in cells}
-            rows = [_told(cell, running[cell], len(cells), at, say) for at, cell in enumerate(cells, 1)]
+            webs = [pool.submit(prepared, plan, seed, folder) for seed in plan.webs]
+            cells = [(seed, policy) for seed in plan.webs for policy in plan.policies]
+            for seed, web in zip(plan.webs, webs, strict=True):
+                say(f"web {seed}: {plan.sources} sources among {web.result()} pages")
+            running = [pool.submit(measured, plan, seed, policy, folder) for seed, policy in cells]
+            rows = [_told(cell, figures, len(cells), say) for cell, figures in enumerate(running, 1)]
     return Report("recrawl live", asdict(plan), _summaries(plan, rows), _checks(plan, rows))
 
 
 def prepared(plan: Plan, seed: int, folder: Path) -> int:
     """Find the sources of a web by a crawl; how many pages that took."""
-    return uvloop.run(_prepared(plan, seed, folder))
+    kept = folder / f"{plan.name}-{seed}.json"
+    if not kept.exists():
+        pages = uvloop.run(_prepared(plan, seed, folder / f"{plan.name}-{seed}"))
+        kept.write_text(json.dumps(pages))
+    return int(json.loads(kept.read_text()))
 
 
 def measured(plan: Plan, seed: int, policy: str, folder: Path) -> dict[str, Any]:
     """What a policy achieves in the second half of its time, the first being for it to learn."""
-    return uvloop.run(_measured(plan, seed, policy, folder))
+    kept = folder / f"{plan.name}-{plan.hours}-{seed}-{policy.replace(', ', '-').replace(' ', '-')}.json"
+    if not kept.exists():
+        kept.write_text(json.dumps(uvloop.run(_measured(plan, seed, policy, folder))))
+    figures: dict[str, Any] = json.loads(kept.read_text())
+    return figures
 
 
 async def _prepared(plan: Plan, seed: int, folder: Path) -> int:
     web = web_of(seed, plan.sources)
     pages = candidates(web, plan.hosts, int(SPARE * plan.sources))
     settings = _settings(plan, {"mode": "share", "share": 1e-9}, pages=len(pages))
-    with DataDir(folder / str(seed)) as data:
+    with DataDir(folder) as data:
         async with Database(data.url) as database, PacedServer(web, 1e12) as server:
             settings = settings.replaced("fetch", {"connect_to": f"127.0.0.1:{server.port}"})
             number = await engine.create(database, topic_of(web, pages), settings)
@@ -136,7 +157,7 @@ async def _measured(plan: Plan, seed: int, policy: str, folder: Path) -> dict[st
         "interval_seconds": interval,
     }
     with tempfile.TemporaryDirectory(prefix="tres-cell-", dir=folder) as scratch:
-        shutil.copytree(folder / str(seed), scratch, dirs_exist_ok=True)
+        shutil.copytree(folder / f"{plan.name}-{seed}", scratch, dirs_exist_ok=True)
         with DataDir(Path(scratch)) as data:
             async with Database(data.url) as database, PacedServer(web, plan.visits_per_hour) as server:
                 urls = {row.page: row.url for row in await sources.upcoming(database, 1, 10 * plan.sources)}
@@ -196,9 +217,10 @@ async def _run(crawl: Crawl, server: PacedServer, hours: float) -> None:
     await running
 
 
-def _told(cell: tuple[int, str], figures: Future[dict[str, Any]], cells: int, at: int, say: Say) -> dict[str, Any]:
+def _told(cell: int, figures: Future[dict[str, Any]], cells: int, say: Say) -> dict[str, Any]:
     row = figures.result()
-    say(f"{at} of {cells}: {cell[1]} on web {cell[0]}: {row['value_per_visit']:.4f} a visit, {row['fresh']:.1%} fresh")
+    told = f"{row['value_per_visit']:.4f} a visit, {row['changes_per_visit']:.1%} changed, {row['fresh']:.1%} fresh"
+    say(f"{cell} of {cells}: {row['policy']} on web {row['seed']}: {told}")
     return row
 
 
