@@ -56,9 +56,10 @@ def test_before_anything_was_collected_any_decay_is_as_likely() -> None:
     assert estimate.likeliest().limit == 0
 
 
-def test_the_learned_index_earns_what_the_known_one_earns() -> None:
+@pytest.mark.parametrize("seed", range(8))
+def test_the_learned_index_earns_what_the_known_one_earns(seed: int) -> None:
     """Alternating between sources 1 and 2 from soon on, without being told what any of them publishes."""
-    scheduler = LearnedEphemeral(np.random.default_rng(1), slot_seconds=1.0)
+    scheduler = LearnedEphemeral(np.random.default_rng(seed), slot_seconds=1.0)
     for number in range(4):
         scheduler.add(Source(number, number, 0.0))
     ages, total = np.zeros(4, int), 0.0
