@@ -198,7 +198,7 @@ def _revisits(
     rates = {number: rate_of(web, url) for number, url in urls.items()}
 
     def known(number: int) -> Belief:
-        return replace(made.estimates.belief(number), change_rate=rates[number], evidence=float("inf"))
+        return replace(made.list.estimates.belief(number), change_rate=rates[number], evidence=float("inf"))
 
     made = Revisits(*given, known)
     return made
