@@ -118,12 +118,32 @@ def test_a_full_gradient_also_lowers_what_comes_next() -> None:
 
 
 def test_a_network_begins_anew_when_it_has_too_few_places() -> None:
-    scheduler: DeepScheduler = GraphDeep(1)
+    scheduler: DeepScheduler = GraphDeep(1, exploration=(0.0, 0.0))
     play(one_pays(50), scheduler)
     scheduler.add(Source(9, 9, 50.0))
-    (chosen,) = scheduler.choose(51.0, 1)
-    scheduler.observe(chosen, 51.0, Finding(True, 1.0))
+    for slot in (51.0, 52.0, 53.0):
+        (chosen,) = scheduler.choose(slot, 1)
+        scheduler.observe(chosen, slot, Finding(True, 1.0))
     assert len(scheduler) == 5
+
+
+def test_the_five_columns_tell_what_visits_found_and_how_long_ago() -> None:
+    """Graph-structured crawling, sec. 6: asked; since updated; since not; what is left of both marks."""
+    scheduler = GraphDeep(1)
+    for number in range(3):
+        scheduler.add(Source(number, number, 0.0))
+    for slot, (number, changed) in enumerate([(0, True), (1, False), (1, True)]):
+        scheduler.observe(number, slot + 1.0, Finding(changed, 1.0))
+    slots, left = GraphDeep.SLOTS, GraphDeep.DECAY
+    assert scheduler.describe(np.zeros(3)) == pytest.approx(
+        np.array(
+            [
+                [1, 3 / slots, 3 / slots, left**2, 0],
+                [1, 1 / slots, 2 / slots, 1, left],
+                [0, 3 / slots, 3 / slots, 0, 0],
+            ]
+        )
+    )
 
 
 def test_within_a_group_sources_take_turns() -> None:

@@ -56,9 +56,10 @@ def test_before_anything_was_collected_any_decay_is_as_likely() -> None:
     assert estimate.likeliest().limit == 0
 
 
-def test_the_learned_index_earns_what_the_known_one_earns() -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_the_learned_index_earns_what_the_known_one_earns(seed: int) -> None:
     """Alternating between sources 1 and 2 from soon on, without being told what any of them publishes."""
-    scheduler = LearnedEphemeral(np.random.default_rng(1), slot_seconds=1.0)
+    scheduler = LearnedEphemeral(np.random.default_rng(seed), slot_seconds=1.0)
     for number in range(4):
         scheduler.add(Source(number, number, 0.0))
     ages, total = np.zeros(4, int), 0.0
@@ -70,3 +71,18 @@ def test_the_learned_index_earns_what_the_known_one_earns() -> None:
             ages[number] = 0
             total += value if slot > 100 else 0
     assert total / 700 > 0.99 * 260.39
+
+
+def test_an_unlucky_draw_is_not_kept_for_ever() -> None:
+    """A source that is held to publish next to nothing is not visited, so only drawing again can help it."""
+    scheduler = LearnedEphemeral(np.random.default_rng(1), slot_seconds=1.0)
+    for number in range(4):
+        scheduler.add(Source(number, number, 0.0))
+    visited: list[int] = []
+    for slot in range(1, 60):
+        if slot == 40:
+            scheduler._drawn[1] = Ephemeral(1e-6, 1.0, 1.0)
+        for number in scheduler.choose(float(slot), 1):
+            scheduler.observe(number, float(slot), Finding(True, TABLE_1[number].pending_value(2)))
+            visited.append(number)
+    assert 1 in visited[40:]

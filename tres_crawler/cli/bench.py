@@ -139,6 +139,11 @@ def recrawl(
         Path | None, typer.Option(metavar="DIR", help="Of --live: keep finished monitors there, and run none again.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Of --live: monitors at once.")] = 2,
+    policies: Annotated[
+        list[str] | None, typer.Option("--policy", help="Of --live: a policy beside `whittle`; may be repeated.")
+    ] = None,
+    sources: Annotated[int | None, typer.Option(min=1, help="Of --live: pages that are visited again.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Of --live: webs.")] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of air quality readings, for paper 001.  docs/results.md")
     ] = None,
@@ -159,8 +164,8 @@ def recrawl(
     elif live:
         from tres_crawler.experiments.recrawl import live as monitors
 
-        plan = monitors.Plan.quick() if quick else monitors.Plan()
-        report = monitors.compare(replace(plan, jobs=jobs), sayer(), keep)
+        plan = replace(monitors.Plan.quick() if quick else monitors.Plan(), jobs=jobs)
+        report = monitors.compare(plan.changed(policies, sources, seeds), sayer(), keep)
     elif cost:
         from tres_crawler.experiments.recrawl import cost as decisions
 

@@ -27,6 +27,7 @@ class LearnedEphemeral(RankedScheduler):
         self._pace = Pace()
         self._estimates: list[PendingEstimate] = []
         self._drawn: list[Ephemeral | None] = []
+        self._turn = 0
 
     def scores(self, rows: Rows, ages: Floats) -> Floats:
         slot = self._slot(self._now)
@@ -40,7 +41,11 @@ class LearnedEphemeral(RankedScheduler):
         elif finding.changed is not None:
             self._pace.visited()
             self._estimates[row].learn(gap / self._slot(float(self._visited_at[row])), finding.value)
-            self._drawn[row] = self._estimates[row].drawn(self._rng)
+            self._turn = (self._turn + 1) % len(self._sources)
+            # One more in turn: a source whose draw was unlucky is not visited, and would keep it for ever.
+            for drawn in {row, self._turn}:
+                if drawn == row or self._drawn[drawn] is not None:
+                    self._drawn[drawn] = self._estimates[drawn].drawn(self._rng)
 
     def _slot(self, now: float) -> float:
         return self._given or self._pace.slot(now)

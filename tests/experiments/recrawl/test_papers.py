@@ -12,7 +12,7 @@ from tests.commands import tres
 from tests.experiments.recrawl.test_worlds import PLACES, READINGS
 from tres_crawler.config import Settings
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments.recrawl import air, bench, paper000, paper001, paper002, paper004, pictures
+from tres_crawler.experiments.recrawl import air, bench, live, paper000, paper001, paper002, paper004, pictures
 from tres_crawler.experiments.recrawl.curves import Curve, stochastic_bound, true_index
 from tres_crawler.experiments.recrawl.ephemeral import TABLE_1, always, by_age, inflows, round_robin, simulate
 from tres_crawler.experiments.recrawl.findings import Findings, Options, window_mean
@@ -190,3 +190,12 @@ def test_the_command_refuses_a_paper_nobody_knows(tmp_path: Path) -> None:
 def test_a_recrawl_policy_nobody_knows_is_refused_with_those_there_are() -> None:
     with pytest.raises(ConfigError, match=r"(?s)recrawl.policy.*'fg-dqn'"):
         Settings().replaced("recrawl", {"policy": "fg-dnq"})
+
+
+def test_a_live_comparison_takes_other_policies_beside_the_index_and_refuses_what_it_does_not_know() -> None:
+    plan = live.Plan().changed(["fg-dqn", "whittle"], 500, 3)
+    assert plan.policies == ("whittle", "fg-dqn")
+    assert (plan.sources, plan.hosts, plan.seeds) == (500, 75, 3)
+    assert live.Plan().changed(None, None, None) == live.Plan()
+    with pytest.raises(ConfigError, match='no recrawl policy "fg-dnq"; there are: whittle, '):
+        live.Plan().changed(["fg-dnq"], None, None)

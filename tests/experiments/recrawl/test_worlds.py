@@ -76,7 +76,7 @@ def test_seasons_come_back_and_rates_stay_around_their_base() -> None:
 
 
 def test_an_update_is_found_once_and_its_delay_counts_from_the_first_unseen_one() -> None:
-    updates = np.array([[1, 0], [1, 0], [0, 1], [0, 0]], bool)
+    updates = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], bool)
     visits = play(updates, RoundRobin())
     assert visits.sources.tolist() == [0, 1, 0, 1]
     assert visits.changed.tolist() == [True, False, True, True]

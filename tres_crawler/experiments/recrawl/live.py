@@ -13,14 +13,15 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import uvloop
 
 from tres_crawler import crawl as engine
 from tres_crawler import revisits
-from tres_crawler.config import RecrawlSettings, Settings
+from tres_crawler.config import RecrawlPolicy, RecrawlSettings, Settings
 from tres_crawler.crawl import Crawl
+from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.recrawl.live_world import (
     HOUR_SECONDS,
     PacedServer,
@@ -77,6 +78,16 @@ class Plan:
     @property
     def visits_per_hour(self) -> float:
         return BUDGET * self.sources
+
+    def changed(self, policies: Sequence[str] | None, sources: int | None, seeds: int | None) -> Plan:
+        """The same with other policies beside the index, or with more or fewer sources and webs."""
+        known = (*get_args(RecrawlPolicy), TRUE_RATES)
+        for policy in policies or ():
+            if policy not in known:
+                raise ConfigError(f'There is no recrawl policy "{policy}"; there are: {", ".join(known)}.')
+        hosts = self.hosts if sources is None else max(1, round(self.hosts * sources / self.sources))
+        chosen = tuple(dict.fromkeys(("whittle", *policies))) if policies else self.policies
+        return replace(self, policies=chosen, sources=sources or self.sources, hosts=hosts, seeds=seeds or self.seeds)
 
     @classmethod
     def quick(cls) -> Plan:

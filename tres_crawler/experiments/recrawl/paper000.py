@@ -123,8 +123,8 @@ WAYS: dict[str, Way] = {
     ),
     "Whittle, rates learned": Way(lambda setting, run: Uniform(_rng(run)), (2.252, 1.957), shown=True, learns=True),
     "FG-DQN 4000, 8": Way(_deep(Gradient.FULL), (1.934, 1.816), 4, shown=True, deep=True),
-    "FG-DQN 256, 8": Way(_deep(Gradient.FULL, SMALL), (1.797, 1.659), 6, deep=True),
-    "semi-gradient DQN 256, 8": Way(_deep(Gradient.SEMI, SMALL), (1.948, 1.849), 6, deep=True),
+    "FG-DQN 256, 8": Way(_deep(Gradient.FULL, SMALL), (1.797, 1.659), 4, deep=True),
+    "semi-gradient DQN 256, 8": Way(_deep(Gradient.SEMI, SMALL), (1.948, 1.849), 4, deep=True),
     "Thompson × importance, then FG-DQN": Way(_thompson_first, (None, None), 4, deep=True),
 }
 PUBLISHED_SHARES = (0.942, 0.055, 0.003, 0.0)

@@ -177,7 +177,7 @@ def _deep(found: Findings, options: Options) -> None:
 
 def _together(found: Findings, options: Options) -> None:
     """Where changes come together: is it worth knowing one's neighbours?"""
-    slots, graphs = (1000, 3) if options.quick else (6000, 20)
+    slots, graphs = (1000, 3) if options.quick else (6000, 10)
     worlds: dict[str, Callable[[np.random.Generator], Updates]] = {
         "paper's graphs": lambda rng: random_model(rng).updates(slots, rng),
         "strong neighbours, Beta(7, 3)": lambda rng: random_model(rng, neighbour=STRONG).updates(slots, rng),
@@ -211,9 +211,9 @@ def _programme(found: Findings, options: Options) -> None:
         found.row(part, f"horizon {horizon}: 5000 samples", ours, digits=4)
         error = max(error, abs(ours / best - 1))
     found.checks.append(Check.at_most("sampled programme, largest error, %", round(100 * error, 2), 10))
-    slots = 300 if options.quick else 2000
+    slots = 300 if options.quick else 1000
     hits: dict[str, list[float]] = {}
-    for seed in range(2 if options.quick else 5):
+    for seed in range(2 if options.quick else 3):
         updates = model.updates(slots, np.random.default_rng([seed, 9]))
         for horizon in (1, 2, 3):
             hits.setdefault(f"exact programme, horizon {horizon}", []).append(100 * _followed(exact, updates, horizon))

@@ -92,7 +92,7 @@ def _learned(found: Findings, options: Options, steps: int) -> None:
             collect(arriving[:, seed], LearnedEphemeral(np.random.default_rng([seed, 3]), slot_seconds=1.0), 1).rewards
             for seed in runs
         ]
-        paper = None if noise else 283.0
+        paper = 283.0 if noise is Noise.PER_ITEM else None
         first = found.row(part, "Whittle, parameters known", known.averages, paper=paper)
         second = found.row(part, "Whittle, parameters learned", [one.mean() for one in learned])
         worst = min(worst, second / first)

@@ -1,4 +1,4 @@
-"""Are the deep policies worth their cost? Five hundred independent pages, one visit a slot, rates learned."""
+"""Are the deep policies worth their cost? Two hundred independent pages, one visit a slot, rates learned."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WAYS = (
 
 def add(found: Findings, options: Options) -> None:
     """What a visit brings in the second half, and the CPU time of choosing and learning."""
-    count, turns, runs = (100, 6, 1) if options.quick else (500, 20, 2)
+    count, turns, runs = (100, 6, 1) if options.quick else (200, 20, 2)
     ways: dict[str, Callable[[Circumstances], Scheduler]] = {
         "whittle (calendar)": lambda given: CalendarScheduler(given.beliefs),
         "round-robin": lambda given: RoundRobin(),
