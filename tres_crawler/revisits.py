@@ -167,7 +167,7 @@ class Revisits:
         missing = source.missing + 1
         retire = reason if missing >= CONFIRMATIONS else None
         outlinks = self._ledger.unseen([Outlink(moved_to, "")], 0) if moved_to else []
-        looks = (await self._relevance.judge.judge(None, self._ledger.texts(outlinks))).anchors
+        looks = (await self._relevance.judge.judge(None, [outlink.anchor for outlink in outlinks])).anchors
         await self._save(source, Finding(None, status=status), missing, retire, outlinks=outlinks, looks=looks)
 
     async def _look(self, source: AnyRow, fetched: Fetched) -> None:
@@ -193,7 +193,7 @@ class Revisits:
         faded = share_gone(np.frombuffer(source.added, np.uint32), news.prints) if source.added else None
         outlinks = [] if document.nofollow else self._ledger.unseen(document.outlinks, source.depth)
         read = PageText(document.title, "", news.added) if news.changed else None
-        judged = await self._relevance.judge.judge(read, self._ledger.texts(outlinks))
+        judged = await self._relevance.judge.judge(read, [outlink.anchor for outlink in outlinks])
         value = news.share * judged.page.probability if judged.page else 0.0
         finding = _finding(fetched, self._clock(), news.changed, value, faded)
         await self._save(
