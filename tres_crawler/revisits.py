@@ -13,7 +13,7 @@ from tres_crawler.config import RecrawlSettings
 from tres_crawler.errors import BadStatus, Blocked, Disallowed, FetchError, Postponed
 from tres_crawler.ledger import Ledger
 from tres_crawler.parse import parse_page
-from tres_crawler.records import Document, Fetched, Outcome, Outlink, PageText, Validators
+from tres_crawler.records import Document, Fetched, Judgement, Outcome, Outlink, PageText, Validators
 from tres_crawler.recrawl.allowance import Allowance, Clock, steady_clock
 from tres_crawler.recrawl.estimate import Evidence
 from tres_crawler.recrawl.news import News, prints_of, share_gone, whats_new
@@ -192,9 +192,11 @@ class Revisits:
         news = whats_new(document.text, np.frombuffer(source.body, np.uint32))
         faded = share_gone(np.frombuffer(source.added, np.uint32), news.prints) if source.added else None
         outlinks = [] if document.nofollow else self._ledger.unseen(document.outlinks, source.depth)
-        read = PageText(document.title, "", news.added) if news.changed else None
-        judged = await self._relevance.judge.judge(read, [outlink.anchor for outlink in outlinks])
-        value = news.share * judged.page.probability if judged.page else 0.0
+        # A line alone is too little for a judge of pages: it reads what is new first, then the page as it is now.
+        read = PageText(document.title, document.description, f"{news.added}\n{document.text}")
+        anchors = [outlink.anchor for outlink in outlinks]
+        judged = await self._relevance.judge.judge(read if news.changed else None, anchors)
+        value = news.share * _relevance(judged.page) if judged.page else 0.0
         finding = _finding(fetched, self._clock(), news.changed, value, faded)
         await self._save(
             source,
@@ -257,6 +259,11 @@ class Revisits:
 
 def _finding(fetched: Fetched, now: float, changed: bool, value: float = 0.0, faded: float | None = None) -> Finding:
     return Finding(changed, value, fetched.seconds, len(fetched.body), fetched.status, _stated_at(fetched, now), faded)
+
+
+def _relevance(judged: Judgement) -> float:
+    """How sure a judge is says little about how relevant a page is: what it holds relevant counts fully."""
+    return 1.0 if judged.relevant else judged.probability
 
 
 def _stated_at(fetched: Fetched, now: float) -> float | None:

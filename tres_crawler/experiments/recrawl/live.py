@@ -50,7 +50,7 @@ SPARE = 1.5
 """So many more pages are looked at than sources are needed: some are held irrelevant, or copies."""
 IDLE_SECONDS = 0.01
 FIGURES = ("value_per_hour", "changes_per_visit", "fresh")
-"""What is compared is value collected in the same time at the same budget: a visit that a policy leaves unused is lost."""
+"""Value is what is collected in the same time at the same budget: a visit that a policy leaves unused is lost."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Plan:
 
     sources: int = 2000
     hosts: int = 300
-    hours: int = 48
+    hours: int = 36
     seeds: int = 5
     delay_seconds: float = 0.05
     slots: int = 16
