@@ -21,7 +21,7 @@ COPY models ./models
 RUN pip install --no-deps -c requirements.lock .
 
 FROM python:3.11-slim
-RUN useradd --create-home --uid 10001 tres && mkdir -p /data /topics && chown tres:tres /data /topics
+RUN useradd --create-home --uid 10001 tres && mkdir -p /data /topics /scrape && chown tres:tres /data /topics /scrape
 COPY --from=build /opt/tres /opt/tres
 COPY docker/entrypoint.sh /usr/local/bin/tres-entrypoint
 ENV PATH=/opt/tres/bin:$PATH PYTHONUNBUFFERED=1 TRES_SERVE__TOPICS_DIR=/topics

@@ -7,8 +7,8 @@ READY := $(VENV)/.ready
 .PHONY: help demo serve test check bench lock clean
 
 help:
-	@echo "make demo    crawl a simulated web on this machine and show how it goes"
-	@echo "make serve   start the service on http://127.0.0.1:8000"
+	@echo "make demo    crawl a simulated web on this machine and show it on the dashboard"
+	@echo "make serve   start the service and its dashboard on http://127.0.0.1:8000"
 	@echo "make test    lint, types, import layers, tests"
 	@echo "make check   the same without the tests"
 	@echo "make bench   benchmarks (an hour)"

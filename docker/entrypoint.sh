@@ -11,5 +11,10 @@ if [ -z "${TRES_SERVE__TOKEN:-}" ]; then
     TRES_SERVE__TOKEN="$(cat "$token_file")"
     export TRES_SERVE__TOKEN
 fi
-unset TOKEN_FILE
+# Prometheus reads it from here; nobody else is given this volume.
+scrape_dir="${SCRAPE_DIR:-/scrape}"
+if [ -w "$scrape_dir" ]; then
+    printf '%s' "$TRES_SERVE__TOKEN" > "$scrape_dir/token"
+fi
+unset TOKEN_FILE SCRAPE_DIR
 exec "$@"

@@ -1,4 +1,4 @@
-"""What every frontier must do, whatever its policy; each kind is run through these by parametrising."""
+"""What every frontier and every scheduler must do, whatever its policy; each kind is run through these."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Literal, NamedTuple
 
 from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.records import Offer
+from tres_crawler.recrawl.scheduler import Finding, Scheduler, Source
 
 MakeFrontier = Callable[[], Frontier]
+MakeScheduler = Callable[[], Scheduler]
 
 
 class Operation(NamedTuple):
@@ -131,3 +133,103 @@ def _taken_until_nothing_is_offered(frontier: Frontier) -> list[Offer]:
 
 def _in_order(offers: Iterable[Offer]) -> list[Offer]:
     return sorted(offers, key=lambda offer: offer.link)
+
+
+# ---- schedulers ----
+
+LATE = 1e7
+"""By then every source is due under any policy, last visited as they were around 0."""
+NOTHING_NEW = Finding(changed=False, status=304)
+
+
+def _scheduler(make: MakeScheduler, sources: int = 12, hosts: int = 12) -> Scheduler:
+    scheduler = make()
+    for number in range(1, sources + 1):
+        scheduler.add(Source(number, number % hosts, visited_at=0.1 * number))
+    assert len(scheduler) == sources
+    return scheduler
+
+
+def chooses_no_more_than_the_budget_and_none_twice_before_it_is_observed(make: MakeScheduler) -> None:
+    scheduler = _scheduler(make)
+    chosen: list[int] = []
+    while found := scheduler.choose(LATE, 5):
+        assert len(found) <= 5
+        chosen += found
+    assert sorted(chosen) == list(range(1, 13))
+    scheduler.observe(3, LATE, NOTHING_NEW)
+    assert list(scheduler.choose(2 * LATE, 5)) == [3]
+
+
+def chooses_one_page_of_a_host_at_a_time(make: MakeScheduler) -> None:
+    scheduler = _scheduler(make, hosts=3)
+    found = scheduler.choose(LATE, 12)
+    assert sorted(number % 3 for number in found) == [0, 1, 2]
+
+
+def chooses_nothing_of_a_held_host_until_it_is_released_as_often(make: MakeScheduler) -> None:
+    scheduler = _scheduler(make, hosts=3)
+    scheduler.hold(1)
+    scheduler.hold(1)
+    scheduler.hold(2)
+    scheduler.release(1)
+    chosen: list[int] = []
+    while found := scheduler.choose(LATE, 2):
+        chosen += found
+    assert sorted(chosen) == [3, 6, 9, 12]
+    scheduler.add(Source(13, 1, 0.0))
+    assert not scheduler.choose(LATE, 2)
+    scheduler.release(1)
+    while found := scheduler.choose(LATE, 1):
+        chosen += found
+    assert sorted(chosen) == [1, 3, 4, 6, 7, 9, 10, 12, 13]
+
+
+def never_chooses_a_retired_source(make: MakeScheduler) -> None:
+    scheduler = _scheduler(make)
+    (chosen,) = scheduler.choose(LATE, 1)
+    for number in (chosen, 2 if chosen != 2 else 3):
+        scheduler.retire(number)
+    scheduler.observe(chosen, LATE, NOTHING_NEW)
+    scheduler.give_back(chosen)
+    assert len(scheduler) == 10
+    found = scheduler.choose(2 * LATE, 100)
+    assert len(found) == 10
+    assert chosen not in found
+
+
+def chooses_again_what_was_given_back(make: MakeScheduler) -> None:
+    scheduler = _scheduler(make, sources=1)
+    assert list(scheduler.choose(LATE, 1)) == [1]
+    assert not scheduler.choose(LATE, 1)
+    scheduler.give_back(1)
+    assert list(scheduler.choose(LATE, 1)) == [1]
+
+
+def copes_with_a_clock_that_jumps_back(make: MakeScheduler) -> None:
+    """A jump costs no source; what was visited "in the future" comes up when the clock has caught up."""
+    scheduler = _scheduler(make)
+    for number in scheduler.choose(LATE, 12):
+        scheduler.observe(number, LATE, NOTHING_NEW)
+    for number in scheduler.choose(LATE / 2, 12):
+        scheduler.observe(number, LATE / 2, NOTHING_NEW)
+    assert sorted(scheduler.choose(3 * LATE, 12)) == list(range(1, 13))
+
+
+def chooses_nothing_where_there_is_nothing(make: MakeScheduler) -> None:
+    assert not make().choose(LATE, 5)
+    assert not _scheduler(make).choose(LATE, 0)
+
+
+def says_what_it_must_know_again(make: MakeScheduler) -> None:
+    """A scheduler made anew with what another said goes on as that one does."""
+    first, second = _scheduler(make), make()
+    for now in (LATE, 2 * LATE):
+        for number in first.choose(now, 4):
+            first.observe(number, now, Finding(changed=True, value=0.5, status=200))
+    chosen, second.price = first.choose(3 * LATE, 6), first.price
+    for number in chosen:
+        first.observe(number, 3 * LATE, NOTHING_NEW)
+        second.add(Source(number, number % 12, 3 * LATE, first.memory(number)))
+        assert second.memory(number) == first.memory(number)
+        assert second.due_at(number) == first.due_at(number)

@@ -13,6 +13,7 @@ from tres_crawler import crawl as engine
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.records import Topic
+from tres_crawler.revisits import MakeRevisits, Revisits
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
@@ -34,7 +35,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def make_crawl(site: SmallSite, database: Database) -> MakeCrawl:
-    """A new crawl of the small site; `fetch`, `urls` and `relevance` settings by name, others are crawl settings."""
+    """A new crawl of the small site; the settings of some sections by name, others are crawl settings."""
 
     async def make(
         topic: Topic,
@@ -42,6 +43,8 @@ def make_crawl(site: SmallSite, database: Database) -> MakeCrawl:
         urls: dict[str, Any] | None = None,
         relevance: dict[str, Any] | None = None,
         judge_from: int | None = None,
+        recrawl: dict[str, Any] | None = None,
+        make_revisits: MakeRevisits = Revisits,
         **crawl: Any,
     ) -> Crawl:
         settings = (
@@ -50,7 +53,9 @@ def make_crawl(site: SmallSite, database: Database) -> MakeCrawl:
             .replaced("crawl", {"seed": 1, **crawl})
             .replaced("urls", urls or {})
             .replaced("relevance", relevance or {})
+            .replaced("recrawl", recrawl or {})
         )
-        return await Crawl.load(database, await engine.create(database, topic, settings, judge_from=judge_from))
+        number = await engine.create(database, topic, settings, judge_from=judge_from)
+        return await Crawl.load(database, number, make_revisits=make_revisits)
 
     return make

@@ -26,6 +26,7 @@ class Asked:
     host: str
     path: str
     arrived: float
+    headers: dict[str, str] = field(default_factory=dict)
     finished: float = 0.0
 
 
@@ -42,10 +43,18 @@ class SmallSite:
 
     # ---- vocabulary ----
 
-    def page(self, at: str, links: Iterable[str] = (), text: str = "", seconds: float = 0.0) -> None:
+    def page(
+        self,
+        at: str,
+        links: Iterable[str] = (),
+        text: str = "",
+        seconds: float = 0.0,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        """With an ETag among its headers, whoever has it already is answered 304."""
         anchors = "".join(f'<a href="http://{link}">to {link}</a>' for link in links)
         body = f"<title>{at}</title><p>{text or f'{WORDS} at {at}'}</p>{anchors}"
-        self.answers[at] = [Answer(200, body, seconds=seconds)]
+        self.answers[at] = [Answer(200, body, headers or {}, seconds=seconds)]
 
     def redirect(self, at: str, to: str) -> None:
         self.answers[at] = [Answer(302, headers={"Location": f"http://{to}"})]
@@ -88,20 +97,22 @@ class SmallSite:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 request, *lines = head.decode().split("\r\n")
                 headers = dict(line.lower().split(": ", 1) for line in lines if line)
-                await self._answer(headers["host"].partition(":")[0], request.split(" ")[1], writer)
+                await self._answer(headers["host"].partition(":")[0], request.split(" ")[1], headers, writer)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             self._writers.discard(writer)
             writer.close()
 
-    async def _answer(self, host: str, path: str, writer: asyncio.StreamWriter) -> None:
-        asked = Asked(host, path, time.monotonic())
+    async def _answer(self, host: str, path: str, headers: dict[str, str], writer: asyncio.StreamWriter) -> None:
+        asked = Asked(host, path, time.monotonic(), headers)
         self.asked.append(asked)
         self.under_way[host] += 1
         self.most_under_way[host] = max(self.most_under_way[host], self.under_way[host])
         queue = self.answers.get(f"{host}{path}") or [Answer(404)]
         answer = queue.pop(0) if len(queue) > 1 else queue[0]
+        if "ETag" in answer.headers and headers.get("if-none-match") == answer.headers["ETag"].lower():
+            answer = Answer(304, headers=answer.headers)
         await asyncio.sleep(answer.seconds)
         body = answer.body.encode()
         fields = {"Content-Type": "text/html; charset=utf-8", "Content-Length": str(len(body)), **answer.headers}

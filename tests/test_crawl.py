@@ -11,8 +11,9 @@ import pytest
 from tests.conftest import MakeCrawl
 from tests.site import WORDS, SmallSite
 from tres_crawler.config import FetchSettings
-from tres_crawler.crawl import Crawl, Manners
+from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError
+from tres_crawler.manners import Manners
 from tres_crawler.records import CrawlState, StopReason
 from tres_crawler.store import crawls, links, pages
 from tres_crawler.store.database import Database
@@ -463,7 +464,7 @@ async def test_slots_are_earned_by_pages(site: SmallSite, make_crawl: MakeCrawl)
     site.page("a.test/")
     crawl = await make_crawl(site.topic("a.test/"), {"slots": 4}, max_pages=2000)
     free = []
-    crawl._bootstrap_pages = 0
+    crawl._lessons.bootstrap_pages = 0
     for fetched in (0, 7, 8, 16, 500):
         crawl._tally.pages = fetched
         free.append(crawl._free_slots())

@@ -50,20 +50,18 @@ def test_the_container_runs_commands_and_settings_that_exist() -> None:
     service = compose["services"]["tres"]
     dockerfile = (ROOT / "Dockerfile").read_text()
     command = json.loads(re.findall(r"^CMD (.*)$", dockerfile, re.MULTILINE)[0])
-    assert command[:2] == ["tres", "serve"]
-    told = subprocess.run(
-        [sys.executable, "-m", "tres_crawler", "serve", "--help"], capture_output=True, text=True, check=True
-    )
-    for option in command[2::2]:
-        assert option in told.stdout
+    for started, name in ((command, "serve"), (compose["services"]["demo"]["command"], "demo")):
+        assert started[:2] == ["tres", name]
+        told = done(ROOT, sys.executable, "-m", "tres_crawler", name, "--help")
+        assert all(option in told for option in started[2::2])
+        assert started[started.index("--data-dir") + 1] == "/data"
     set_in_image = dict(re.findall(r"(TRES_\w+)=(\S*)", dockerfile))
     for name in [*service["environment"], *set_in_image]:
         section, _, field = name.removeprefix("TRES_").lower().partition("__")
         assert field in type(getattr(Settings(), section)).model_fields, name
     assert service["ports"] == ["127.0.0.1:8000:8000"]
     mounts = {mount.split(":")[1] for mount in service["volumes"]}
-    assert mounts == {"/data", set_in_image["TRES_SERVE__TOPICS_DIR"]}
-    assert command[command.index("--data-dir") + 1] == "/data"
+    assert mounts == {"/data", "/scrape", set_in_image["TRES_SERVE__TOPICS_DIR"]}
     for source in re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile, re.MULTILINE):
         assert all((ROOT / name).exists() for name in source.split()), source
     assert "-c requirements.lock" in dockerfile
@@ -75,13 +73,42 @@ def test_the_container_runs_commands_and_settings_that_exist() -> None:
         subprocess.run([*client, "config", "--quiet"], cwd=ROOT, check=True)
 
 
+def test_every_container_is_reached_from_this_machine_only_and_mounts_what_exists() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    ports = [port for service in compose["services"].values() for port in service["ports"]]
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+    assert len({port.rpartition(":")[0] for port in ports}) == len(ports)
+    for service in compose["services"].values():
+        for mount in service["volumes"]:
+            source = mount.partition(":")[0]
+            assert (ROOT / source).exists() if source.startswith("./") else source in compose["volumes"], mount
+    profiles = {name: service.get("profiles") for name, service in compose["services"].items()}
+    assert profiles == {"tres": None, "demo": ["demo"], "prometheus": ["monitoring"], "grafana": ["monitoring"]}
+
+
+def test_prometheus_calls_the_service_by_a_name_it_answers_to_with_the_token_it_is_left() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    (job,) = yaml.safe_load((ROOT / "docker/prometheus.yml").read_text())["scrape_configs"]
+    name, _, port = job["static_configs"][0]["targets"][0].partition(":")
+    assert (name in compose["services"], port) == (True, "8000")
+    given = compose["services"]["tres"]["environment"]["TRES_SERVE__HOSTS"]
+    assert name in json.loads(given.partition(":-")[2].removesuffix("}"))
+    assert job["authorization"]["credentials_file"] == "/scrape/token"
+    assert "scrape:/scrape:ro" in compose["services"]["prometheus"]["volumes"]
+
+
 def test_the_entry_point_makes_a_token_once_and_prints_it_once(tmp_path: Path) -> None:
     def start(**given: str) -> str:
         script = [str(ROOT / "docker/entrypoint.sh"), "sh", "-c", 'echo "token=$TRES_SERVE__TOKEN"']
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        env = environment() | {"TOKEN_FILE": str(tmp_path / "token"), "PATH": path} | given
+        env = (
+            environment()
+            | {"TOKEN_FILE": str(tmp_path / "token"), "SCRAPE_DIR": str(tmp_path / "scrape"), "PATH": path}
+            | given
+        )
         return subprocess.run(script, env=env, capture_output=True, text=True, check=True).stdout
 
+    (tmp_path / "scrape").mkdir()
     first, second = start(), start()
     token = (tmp_path / "token").read_text().strip()
     assert len(token) > 30
@@ -89,6 +116,7 @@ def test_the_entry_point_makes_a_token_once_and_prints_it_once(tmp_path: Path) -
     assert second == f"token={token}\n"
     assert start(TRES_SERVE__TOKEN="mine") == "token=mine\n"
     assert (tmp_path / "token").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "scrape/token").read_text() == "mine", "Prometheus reads the one that counts"
 
 
 def test_make_says_what_is_missing_when_python_is_too_old(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ async def test_with_too_few_relevant_pages_the_prior_stays_until_enough_are_foun
     running = asyncio.create_task(crawl.run())
     await until(lambda: len(jobs) == 1)
     crawl.pause()  # lest it is over before it has learned
-    await until(lambda: crawl._relevance.is_trained and crawl._lesson is None)
+    await until(lambda: crawl._relevance.is_trained and crawl._lessons.under_way is None)
     crawl.unpause()
     summary = await running
     (kept,) = await told(database, "judge kept")
@@ -323,7 +323,7 @@ async def test_feedback_retrains_while_the_crawl_goes_on_and_a_persons_word_stan
     await crawl.feedback(4, relevant=False)
     crawl.pause()  # lest it is over before it has learned
     may_go_on.set()
-    await until(lambda: crawl._relevance.judge.version == 4 and crawl._lesson is None)
+    await until(lambda: crawl._relevance.judge.version == 4 and crawl._lessons.under_way is None)
     crawl.unpause()
     summary = await running
     learned = [sum(example.is_label for example in job.examples) for job in jobs]
@@ -387,7 +387,12 @@ async def test_no_page_is_saved_with_a_version_before_that_version_is(
 
     async def slowly(self: Judge, texts: Any) -> Any:
         """While stored pages are judged again, the crawl saves new ones."""
-        if crawl._relevance.judge.version >= 2 and not looked and crawl._lesson and not crawl.is_learning_topic:
+        if (
+            crawl._relevance.judge.version >= 2
+            and not looked
+            and crawl._lessons.under_way
+            and not crawl.is_learning_topic
+        ):
             crawl.unpause()
             saved = crawl.summary().pages
             await until(lambda: crawl.summary().pages >= saved + 6)
@@ -439,7 +444,7 @@ async def test_a_crawl_that_is_left_while_its_judge_is_made_goes_on_whole(
         committed = queue(changes)
         if any(change.statement is INSERT_SNAPSHOT for change in changes):
             crawl.suspend()
-            asyncio.get_running_loop().call_soon(crawl._lesson.cancel)  # type: ignore[union-attr]  # it runs
+            asyncio.get_running_loop().call_soon(crawl._lessons.cancel)
         return committed
 
     with monkeypatch.context() as patch:

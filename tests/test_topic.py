@@ -84,7 +84,7 @@ def test_a_fault_is_told_with_the_file_and_the_key(tmp_path: Path, text: str, to
         (START + "[crawl]\nmax_page = 3", 'Unknown key "crawl.max_page". Did you mean "max_pages"?'),
         (
             START + "[fetch]\nslots = 3",
-            'Unknown key "fetch". Allowed: ban, crawl, examples, keywords, name, pin, seeds.',
+            'Unknown key "fetch". Allowed: ban, crawl, examples, keywords, name, pin, recrawl, seeds.',
         ),
     ],
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from tres_crawler.errors import ConfigError
@@ -286,6 +286,72 @@ class LearnSettings(Section):
         return 1.0 if pages < self.random_pages else self.epsilon
 
 
+RecrawlPolicy = Literal[
+    "whittle",
+    "ephemeral",
+    "uniform",
+    "round-robin",
+    "fixed",
+    "multiplicative",
+    "greedy",
+    "thompson",
+    "whittle-exact",
+    "whittle-neighbours",
+    "ephemeral-learned",
+    "thompson-printed",
+    "thompson-importance",
+    "static",
+    "lspe",
+    "fg-dqn",
+    "dqn",
+    "thompson-then-fg-dqn",
+    "graph-ddqn",
+    "exp3",
+    "active-covering",
+]
+
+
+class RecrawlSettings(Section):
+    """Which known pages are visited again, and how often. docs/recrawl.md."""
+
+    mode: Literal["off", "share", "monitor"] = "off"
+    """`share`: some of the fetches go to pages that were found relevant; `monitor`: the same, and when there is nothing
+    left to discover the crawl stays up and visits them again until it is stopped."""
+
+    share: float = Field(0.2, gt=0.0, le=0.9)
+    """Share of the fetches that go to known pages while new ones are discovered."""
+
+    visits_per_minute: float = Field(60.0, gt=0.0, le=1e6)
+    """Visits when there is nothing left to discover; hosts are asked no faster than at any other time."""
+
+    policy: RecrawlPolicy = "whittle"
+    """Who comes next. `whittle`: the change-detection index; `ephemeral`: that of Whittle 2018, for topics whose items
+    lose interest; the others are for comparison (docs/papers.md), and those behind `thompson` rank all sources at every
+    choice: they are meant for some thousands at most."""
+
+    least_gap_seconds: float = Field(3600.0, ge=0.0)
+    """No page is visited again sooner than this."""
+
+    most_age_seconds: float = Field(30 * 86_400.0, gt=0.0)
+    """No page is left alone for much longer than this, as far as one visit in ten for that reason suffices."""
+
+    interval_seconds: float = Field(86_400.0, gt=0.0)
+    """Of the policy `fixed` between two visits, and of `multiplicative` before the second."""
+
+    first_gap_seconds: float = Field(7 * 86_400.0, gt=0.0)
+    """Time between two changes of a page that is expected before anything is known of its like."""
+
+    half_life_seconds: float = Field(7 * 86_400.0, gt=0.0)
+    """Time in which what is new loses half its interest, for `ephemeral`; a topic may set its own (`[recrawl]`), and
+    pages that drop their news sooner or later correct it."""
+
+    @model_validator(mode="after")
+    def _gap_below_age(self) -> RecrawlSettings:
+        if self.least_gap_seconds > self.most_age_seconds:
+            raise ValueError("least_gap_seconds is above most_age_seconds: no page could ever be visited again")
+        return self
+
+
 class StoreSettings(Section):
     """Where things are kept."""
 
@@ -311,6 +377,25 @@ class ServeSettings(Section):
     topics_dir: str = ""
     """Folder of topic files; at start every one that has no crawl yet gets one. Empty: off."""
 
+    slots: int = Field(64, ge=1, le=10_000)
+    """Fetches under way at once over all crawls, which share them evenly; so many crawls may run at most."""
+
+    hosts: tuple[str, ...] = ()
+    """Names by which the service may be called (Host header), beside loopback names and `serve.host`. Requests under
+    other names are refused, so that no web page can reach the service through a name of its own."""
+
+    max_body_bytes: int = Field(1_000_000, ge=1000)
+    """Longest request body."""
+
+    webhooks: tuple[str, ...] = ()
+    """Addresses that are told of every new relevant site and every changed source, by POST (docs/api.md)."""
+
+    webhook_secret: str = ""
+    """Signs what is sent to webhooks (HMAC-SHA256); needed where there are any."""
+
+    webhook_private_addresses: bool = False
+    """Whether webhooks may be at private, loopback and other addresses that are not public."""
+
 
 class LogSettings(Section):
     """What is logged, on standard error."""
@@ -335,6 +420,7 @@ class Settings(BaseSettings):
     urls: UrlSettings = UrlSettings()
     features: FeatureSettings = FeatureSettings()
     learn: LearnSettings = LearnSettings()
+    recrawl: RecrawlSettings = RecrawlSettings()
     store: StoreSettings = StoreSettings()
     serve: ServeSettings = ServeSettings()
     log: LogSettings = LogSettings()

@@ -9,42 +9,34 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from tres_crawler.classify.bootstrap import LEAST_POSITIVES
-from tres_crawler.config import (
-    FetchSettings,
-    RelevanceSettings,
-    Settings,
-    parse_site_cap,
-)
+from tres_crawler.config import RelevanceSettings, Settings, overlaid, parse_site_cap
 from tres_crawler.errors import (
-    BadStatus,
-    Blocked,
     ControlError,
-    Disallowed,
     FetchError,
     ModelError,
     Postponed,
     StoreError,
 )
-from tres_crawler.fetch.pace import Pace
-from tres_crawler.fetch.robots import KEPT_SECONDS, Robots
 from tres_crawler.fetch.visitor import Visitor
 from tres_crawler.frontier.guided import GuidedFrontier
+from tres_crawler.frontier.look import NodeLook
 from tres_crawler.frontier.places import Places
 from tres_crawler.frontier.queue import OrderedFrontier, most_promising_first
 from tres_crawler.ledger import Ledger
+from tres_crawler.lessons import Lessons
+from tres_crawler.manners import Manners, Politeness
 from tres_crawler.parse import parse_page
 from tres_crawler.policies.policy import Surroundings
 from tres_crawler.policies.registry import LEARNERS, MakePolicy, create_policy, settled
+from tres_crawler.policies.valued import ValuedFrontier
 from tres_crawler.records import (
     CrawlState,
     Document,
     Example,
     Fetched,
-    LinkState,
     Offer,
     Outcome,
     Outlink,
@@ -54,14 +46,16 @@ from tres_crawler.records import (
     Summary,
     Topic,
 )
-from tres_crawler.relevance import Rejudged, Relevance, Version, judge_of
+from tres_crawler.relevance import Relevance, judge_of
+from tres_crawler.revisits import MakeRevisits, Revisits
 from tres_crawler.seen import Fingerprints, Seen
 from tres_crawler.store import crawls, judging, learning, links, robots
 from tres_crawler.store.content import Content, Nothing
-from tres_crawler.store.crawls import CrawlRecord
+from tres_crawler.store.crawls import CrawlRecord, StartKey
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.pages import PageRecord
 from tres_crawler.topic import is_url
+from tres_crawler.troubles import Troubles
 from tres_crawler.urls import DROPPED_PARAMETERS, UrlRules
 from tres_crawler.visits import Redirected, Visit, Visits
 
@@ -69,23 +63,10 @@ logger = logging.getLogger(__name__)
 
 SOON_SECONDS = 10.0
 """A better link is waited for if its host has rested within this time."""
-GIVE_UP_TROUBLES = 8
-"""So many troubles in a row and a host is given up: what waits for it is refused."""
-STORED_SECTIONS = ("fetch", "crawl", "urls", "relevance", "choose", "frontier", "features", "learn")
+DISCOVERED = (StopReason.BUDGET, StopReason.FRONTIER_EMPTY, StopReason.SITES_CAPPED)
+"""Reasons to stop for which a crawl may stay up as a monitor of what it found."""
+STORED_SECTIONS = ("fetch", "crawl", "urls", "relevance", "choose", "frontier", "features", "learn", "recrawl")
 """Settings that are kept with a crawl, so that a resumed one goes on as it began."""
-
-
-@dataclass(frozen=True)
-class Manners:
-    """What is known of hosts, whoever asks them: crawls of one process share it, so none is asked twice as hard."""
-
-    pace: Pace
-    robots: Robots
-
-    @classmethod
-    async def of(cls, database: Database, settings: FetchSettings) -> Manners:
-        known = await robots.load(database, time.time() - KEPT_SECONDS)
-        return cls(Pace(settings.delay_seconds, time.monotonic), Robots(time.time, known))
 
 
 async def create(
@@ -95,6 +76,7 @@ async def create(
     examples: Sequence[Example] = (),
     policy_from: int | None = None,
     judge_from: int | None = None,
+    start: StartKey | None = None,
 ) -> int:
     """Write down a new crawl; `Crawl.load` then starts it like one that is resumed.
 
@@ -102,9 +84,10 @@ async def create(
     """
     learned = await _learned(database, policy_from, settings) if policy_from else None
     judge = await judge_of(database, judge_from, topic, settings.relevance) if judge_from else None
+    settings = settings.replaced("recrawl", topic.recrawl)
     kept = {name: getattr(settings, name).model_dump() for name in STORED_SECTIONS}
     seed = settings.crawl.seed if settings.crawl.seed is not None else secrets.randbits(32)
-    number = await crawls.create(database, topic, kept, settings.crawl.policy, seed)
+    number = await crawls.create(database, topic, kept, settings.crawl.policy, seed, start)
     begun = [learning.copied_policy(number, learned)] if learned else []
     begun += [judging.new_version(number, *judge)] if judge else []
     await database.write(judging.new_examples(number, examples), *begun)
@@ -148,6 +131,7 @@ class Crawl:
         content: Content,
         relevance: Relevance,
         make_policy: MakePolicy = create_policy,
+        make_revisits: MakeRevisits = Revisits,
     ) -> None:
         fetch_settings, url_settings = settings.fetch, settings.urls
         self.id = record.id
@@ -155,7 +139,6 @@ class Crawl:
         self.settings = settings.crawl
         self.slots = fetch_settings.slots
         self._pages_per_slot = settings.choose.pages_per_slot
-        self.retries = fetch_settings.retries
         self.stop_reason: StopReason | None = None
         self.stop_detail: str | None = None
         self.state = CrawlState.RUNNING
@@ -163,23 +146,23 @@ class Crawl:
         self._database = database
         self._rng = random.Random()
         self._relevance = relevance
-        self._bootstrap_pages = relevance.bootstrap_pages(self.settings.max_pages)
-        guide = OrderedFrontier(most_promising_first) if self._bootstrap_pages else None
+        bootstrap_pages = relevance.bootstrap_pages(self.settings.max_pages)
+        guide = OrderedFrontier(most_promising_first) if bootstrap_pages else None
         self._policy = make_policy(self._surroundings(settled(settings)))
         self._frontier = GuidedFrontier(self._policy.frontier, guide)
         cap = parse_site_cap(self.settings.max_per_site)
         self._places = Places(cap, self._frontier, url_settings.private_suffixes)
+        self._all_slots = manners.slots
         self._visitor = Visitor(fetch_settings, manners.pace, manners.robots, self._keep_robots)
-        self._lesson: asyncio.Task[None] | None = None
-        self._wants_lesson = False
-        self._relevant_at_lesson: int | None = None
         self._content = content
         self._seen = Seen()
         self._in_flight = 0
-        self._seed_troubles: list[str] = []
         self._suspended = False
+        self._patience_seconds: float | None = None
         self._wake = asyncio.Event()
-        self._visits = Visits(self._visitor, self._frontier, self._places, self._seen, self._wake.set)
+        self._revisits = make_revisits(self.id, settings.recrawl, record.random_seed, self.slots, database, relevance)
+        holders = (self._frontier, self._revisits.scheduler)
+        self._visits = Visits(self._visitor, holders, self._places, self._seen, self._wake.set)
         self._ledger = Ledger(
             self.id,
             self.settings,
@@ -191,7 +174,21 @@ class Crawl:
             self._seen,
             self.summary,
         )
+        self._revisits.join(self._visits, self._ledger)
         self._tally = self._ledger.tally
+        self._troubles = Troubles(
+            self.id, fetch_settings.retries, self._visits, self._frontier, self._places, self._ledger
+        )
+        self._lessons = Lessons(
+            self.id,
+            record.topic,
+            database,
+            relevance,
+            self._policy,
+            self._tally,
+            bootstrap_pages,
+            self._lesson_over,
+        )
         self._started = time.monotonic()
         self._seconds_before = record.seconds
 
@@ -220,19 +217,22 @@ class Crawl:
         manners: Manners | None = None,
         relevance: Relevance | None = None,
         make_policy: MakePolicy = create_policy,
+        recrawl: Mapping[str, Any] | None = None,
+        make_revisits: MakeRevisits = Revisits,
     ) -> Crawl:
         """A crawl as it was last saved, or with its seeds placed when it has not begun.
 
-        `changed` are crawl settings that take the place of those it was started with, for good. An experiment may
-        bring a judge and a policy of its own.
+        `changed` are crawl settings that take the place of those it was started with, for good, and `recrawl` the
+        same for recrawling. An experiment may bring a judge, a policy and revisits of its own.
         """
         record = await crawls.get(database, crawl)
-        settings = Settings.kept(record.settings).replaced("crawl", changed or {})
+        settings = Settings.kept(record.settings).replaced("crawl", changed or {}).replaced("recrawl", recrawl or {})
         manners = manners or await Manners.of(database, settings.fetch)
         relevance = relevance or await relevance_of(database, record)
-        self = cls(record, settings, database, manners, content or Nothing(), relevance, make_policy)
+        self = cls(record, settings, database, manners, content or Nothing(), relevance, make_policy, make_revisits)
         await self._restore()
-        begun = [crawls.settings_change(crawl, {**record.settings, "crawl": settings.crawl.model_dump()})]
+        kept = {name: getattr(settings, name).model_dump() for name in ("crawl", "recrawl")}
+        begun = [crawls.settings_change(crawl, {**record.settings, **kept})]
         if self._ledger.has_begun:
             await database.write(*begun)
         else:
@@ -243,9 +243,10 @@ class Crawl:
 
     async def _restore(self) -> None:
         facts = await self._ledger.restore()
-        if self._bootstrap_pages:
+        if self._lessons.bootstrap_pages:
             self._frontier.guide_through(await links.waiting(self._database, self.id))
         await self._policy.restore(self._database, facts, self._relevance.judge.version)
+        await self._revisits.restore()
         self._rng.seed(f"{self.record.random_seed}/{self._tally.pages}")
 
     # ---- run, pause, stop ----
@@ -254,32 +255,45 @@ class Crawl:
         """Crawl until there is a reason to stop; steps in flight are finished first."""
         self._started = time.monotonic()
         reason: StopReason | None = None
+        calling_off: asyncio.TimerHandle | None = None
         try:
             await self._database.write(crawls.state_change(self.id, self.state))
+            self._share_slots()
             async with self._visitor, asyncio.TaskGroup() as steps:
                 while not self._suspended:
                     self._visits.release_rested()
-                    if reason := self._over():
+                    reason = self._over()
+                    discovering = reason is None
+                    if reason and not self._stays_up(reason):
                         break
-                    if self._is_time_to_learn():
-                        self._lesson = steps.create_task(self._learn_topic())
+                    reason = None
+                    self._lessons.begin_if_due(self._in_flight, steps)
+                    if self._revisits.must_follow_judge:
+                        steps.create_task(self._revisits.sync())
                     if self._policy.is_snapshot_due(self._tally.pages):
                         steps.create_task(self._save_policy())
+                    for source in self._revisits.choose(self._spare_slots, discovering):
+                        self._all_slots.take()
+                        steps.create_task(self.revisit(source))
                     for offer in self.choose():
                         steps.create_task(self.step(offer))
-                    await self._something_happens()
-                if self._lesson:
-                    self._lesson.cancel()
+                    await self._something_happens(discovering)
+                self._lessons.cancel()
+                if self._patience_seconds is not None:
+                    loop = asyncio.get_running_loop()
+                    calling_off = loop.call_later(self._patience_seconds, self._visits.call_off)
             # What is saved at the end is all that was learned: no lesson goes on after it.
             await self._policy.catch_up()
             await self._save_policy()
         except* (StoreError, ModelError) as group:
             reason, self.stop_detail = StopReason.FAILED, str(group.exceptions[0])
+        finally:
+            self._all_slots.leave(self.id)
+            if calling_off:
+                calling_off.cancel()
         if reason is StopReason.NO_SEED:
-            self.stop_detail = "; ".join(self._seed_troubles)
-        self._content.close()
-        self._relevance.close()
-        await self._policy.close()
+            self.stop_detail = "; ".join(self._troubles.of_seeds)
+        await self.close()
         if reason:
             await self._end(reason)
         if reason is StopReason.FAILED:
@@ -288,6 +302,12 @@ class Crawl:
                 saved = await crawls.summary(self._database, await crawls.get(self._database, self.id))
                 return replace(saved, stop_reason=reason)
         return self.summary()
+
+    async def close(self) -> None:
+        """Let go of files and threads; `run` does so by itself."""
+        self._content.close()
+        self._relevance.close()
+        await self._policy.close()
 
     def pause(self) -> None:
         """Start no new step; those in flight finish."""
@@ -300,20 +320,48 @@ class Crawl:
             raise ControlError(f"Crawl {self.id} is {self.state}; only a paused crawl can be resumed.")
         self._turn(CrawlState.RUNNING)
 
-    def stop(self) -> None:
-        """End the crawl after the steps in flight."""
+    def stop(self, patience_seconds: float | None = None) -> None:
+        """End the crawl after the steps in flight; fetches still under way after `patience_seconds` are called off."""
         if self.state not in (CrawlState.RUNNING, CrawlState.PAUSED):
             raise ControlError(f"Crawl {self.id} is {self.state}; there is nothing to stop.")
-        self.state = CrawlState.STOPPED
+        self.state, self._patience_seconds = CrawlState.STOPPED, patience_seconds
         self._wake.set()
 
-    def suspend(self) -> None:
-        """Leave after the steps in flight, to be resumed by whoever starts next."""
-        self._suspended = True
+    def suspend(self, patience_seconds: float | None = None) -> None:
+        """As `stop`, to be resumed by whoever starts next."""
+        self._suspended, self._patience_seconds = True, patience_seconds
         self._wake.set()
+
+    async def add_seeds(self, urls: Sequence[str]) -> int:
+        """Place more seeds; how many of them were never seen before."""
+        placed = await self._ledger.save_seeds(urls, [crawls.event(self.id, "seeds", urls=list(urls))])
+        self._wake.set()
+        return placed
+
+    async def change(self, changed: Mapping[str, Any]) -> None:
+        """Give the crawl another budget or cap, for good."""
+        settings = overlaid(self.settings, "crawl", changed)
+        spent = self._tally.pages + self._in_flight
+        if settings.max_pages < spent:
+            raise ControlError(f"Crawl {self.id} has {spent} pages already; its budget cannot be {settings.max_pages}.")
+        self.settings = self._ledger.settings = settings
+        self._places.set_cap(parse_site_cap(settings.max_per_site), self._tally.pages / settings.max_pages)
+        self._wake.set()
+        kept = {**self.record.settings, "crawl": settings.model_dump()}
+        await self._database.write(
+            crawls.settings_change(self.id, kept), crawls.event(self.id, "settings", **dict(changed))
+        )
+
+    def _share_slots(self) -> None:
+        """Take part in what all crawls may fetch at once, while running."""
+        if self.state is CrawlState.RUNNING:
+            self._all_slots.join(self.id, self._wake.set)
+        else:
+            self._all_slots.leave(self.id)
 
     def _turn(self, state: CrawlState) -> None:
         self.state = state
+        self._share_slots()
         self._database.queue([crawls.state_change(self.id, state), crawls.event(self.id, state)])
         self._wake.set()
 
@@ -325,16 +373,21 @@ class Crawl:
         if self._in_flight or self.is_learning_topic or self.state is CrawlState.PAUSED:
             return None
         if not len(self._frontier):
-            no_seed = self._seed_troubles and self._tally.pages == self._tally.failed
+            no_seed = self._troubles.of_seeds and self._tally.pages == self._tally.failed
             return StopReason.NO_SEED if no_seed else StopReason.FRONTIER_EMPTY
         if self._visits.next_due is None and not self._frontier.can_offer:
             return StopReason.SITES_CAPPED
         return None
 
-    async def _something_happens(self) -> None:
-        """Wait for a step to end, a host to have rested, or a command."""
-        due = self._visits.next_due
-        until = None if due is None else max(0.0, due - time.monotonic())
+    def _stays_up(self, reason: StopReason) -> bool:
+        """Whether a crawl that has nothing left to discover goes on, to see what becomes of what it found."""
+        return reason in DISCOVERED and self._revisits.monitors
+
+    async def _something_happens(self, discovering: bool) -> None:
+        """Wait for a step to end, a host to have rested, a known page to be due, or a command."""
+        due, wait = self._visits.next_due, None if discovering else self._revisits.wait_seconds
+        waits = [] if due is None else [max(0.0, due - time.monotonic())]
+        until = min(waits if wait is None else [*waits, wait], default=None)
         # Not wait_for: in Python 3.11 it can swallow the cancellation by which a failed step ends the others.
         with suppress(TimeoutError):
             async with asyncio.timeout(until):
@@ -355,54 +408,28 @@ class Crawl:
             # A full disk cannot be told about itself; the crawl is found interrupted and can be resumed.
             logger.warning("crawl %d: its end could not be saved", self.id)
 
-    # ---- learning what is relevant ----
+    # ---- learning ----
 
     @property
     def is_learning_topic(self) -> bool:
         """Whether the first judge is being trained, which the crawl waits for."""
-        return self._bootstrap_pages > 0 and self._lesson is not None
+        return self._lessons.is_first
+
+    @property
+    def can_learn_topic(self) -> bool:
+        """Whether a judge is trained at all."""
+        return self._relevance.trains
 
     async def feedback(self, page: int, relevant: bool) -> None:
-        """Keep what a person says of a page; the judge learns from it while the crawl goes on."""
-        await judging.check_page(self._database, self.id, page)
-        await self._database.write(judging.new_label(self.id, page, relevant))
-        self._wants_lesson = True
+        """What a person says of a page counts at once; the judge learns from it while the crawl goes on."""
+        await self._lessons.feedback(page, relevant)
+        self._revisits.must_follow_judge = True
         self._wake.set()
 
-    def _is_time_to_learn(self) -> bool:
-        if self._lesson:
-            return False
-        if self._bootstrap_pages:
-            return not self._in_flight and self._tally.pages >= self._bootstrap_pages
-        late = not self._relevance.is_trained and self._relevant_at_lesson is not None
-        grown = late and self._tally.relevant >= 2 * max(LEAST_POSITIVES, self._relevant_at_lesson or 0)
-        return self._wants_lesson or grown
-
-    async def _learn_topic(self) -> None:
-        """Train a judge on what is known and let it take over; with too little the one in place stays."""
-        self._wants_lesson, self._relevant_at_lesson = False, self._tally.relevant
-        try:
-            version = await self._relevance.train()
-            if version is None:
-                self._database.queue([crawls.event(self.id, "judge kept", relevant_pages=self._tally.relevant)])
-            else:
-                await self._relevance.switch(version, self._relearn)
-        except ModelError as trouble:
-            # The crawl has a judge; that a better one could not be had is no reason to end it.
-            logger.warning("crawl %d keeps its judge: %s", self.id, trouble)
-            self._database.queue([crawls.event(self.id, "judge kept", reason=str(trouble))])
-        self._bootstrap_pages, self._lesson = 0, None
+    def _lesson_over(self) -> None:
+        self._revisits.must_follow_judge = True
         self._frontier.let_go()
         self._wake.set()
-
-    async def _relearn(self, version: Version, judged: Sequence[Rejudged]) -> Sequence[Change]:
-        """All that rests on rewards follows a new judge's word: what the policy has learned, and the figures."""
-        keywords = (*self.record.topic.keywords, *version.found_keywords)
-        relevant = {page.number: new.relevant for page, new in judged}
-        changes = await self._policy.judged_again(relevant, keywords, version.number)
-        for page, new in judged:
-            self._tally.judge_again(page.site_number, page.judgement.relevant, new.relevant)
-        return changes
 
     async def _save_policy(self) -> None:
         await self._database.write(*await self._policy.snapshot())
@@ -418,7 +445,9 @@ class Crawl:
                     return
                 if offer.host not in asked and self._visits.seize(offer.host):
                     self._frontier.take(offer)
+                    self._revisits.earn()
                     self._in_flight += 1
+                    self._all_slots.take()
                     yield offer
                 asked.add(offer.host)
 
@@ -426,9 +455,21 @@ class Crawl:
         """How many steps may be begun."""
         if self.state is not CrawlState.RUNNING:
             return 0
-        budget = (self._bootstrap_pages or self.settings.max_pages) - self._tally.pages
+        budget = (self._lessons.bootstrap_pages or self.settings.max_pages) - self._tally.pages
         earned = 1 + self._tally.pages // self._pages_per_slot if self._pages_per_slot else self.slots
-        return max(0, min(self.slots, budget, earned) - self._in_flight)
+        known = self._revisits.in_flight
+        own = max(0, min(self.slots - known, budget, earned) - self._in_flight)
+        shared = self._all_slots.free(self._in_flight + known)
+        return own if shared is None else max(0, min(own, shared))
+
+    @property
+    def _spare_slots(self) -> int:
+        """How many known pages may be visited now."""
+        if self.state is not CrawlState.RUNNING:
+            return 0
+        under_way = self._in_flight + self._revisits.in_flight
+        shared = self._all_slots.free(under_way)
+        return self.slots - under_way if shared is None else min(self.slots - under_way, shared)
 
     def _is_out_of_reach(self, host: int) -> bool:
         """Whether a host will not be asked soon: its site is full, or it rests for long."""
@@ -439,7 +480,7 @@ class Crawl:
     async def step(self, offer: Offer) -> None:
         """One link's journey: fetch, parse, judge, describe, place, save. Its slot is free once that is committed."""
         link = await self._ledger.link(offer.link)
-        visit = Visit.of(link, offer)
+        visit = Visit.of(link, offer, self._policy.version)
         self.latest_url = link.url
         try:
             fetched = await self._visits.fetch(visit)
@@ -450,13 +491,20 @@ class Crawl:
             self._visits.give_back(visit)
             await self._ledger.save_redirect(visit, elsewhere.target, elsewhere.hops, elsewhere.reason)
         except FetchError as trouble:
-            await self._fail(visit, trouble)
+            await self._troubles.write_down(visit, trouble)
         else:
             await self._keep(visit, fetched)
         if self.slots == 1:
             # One step at a time is repeatable only if the learner keeps step.
             await self._policy.catch_up()
         self._in_flight -= 1
+        self._all_slots.give_back()
+        self._wake.set()
+
+    async def revisit(self, source: int) -> None:
+        """A known page's next visit; its slot is free once what came of it is committed."""
+        await self._revisits.step(source)
+        self._all_slots.give_back()
         self._wake.set()
 
     async def _keep(self, visit: Visit, fetched: Fetched) -> None:
@@ -498,46 +546,7 @@ class Crawl:
             judging.new_reading(self.id, number, text),
             *([judging.new_label(self.id, number, label)] if named else []),
             *self._content.keep(number, fetched, document),
-        ]
-
-    async def _fail(self, visit: Visit, trouble: FetchError) -> None:
-        """Write trouble down as what became of the link: to be tried again, refused, or a failed page."""
-        link = visit.link
-        logger.info("link %d: %s", link.number, trouble)
-        if trouble.retry and link.attempts < self.retries:
-            self._visits.give_back(visit)
-            counted = links.count_attempt(self.id, link, trouble.reason)
-            await self._ledger.save([], [counted, *self._quarantine(visit.host, trouble)])
-            self._frontier.place([Offer.of(link)])
-            return
-        if link.source is None:
-            self._seed_troubles.append(str(trouble))
-        given_up = [*self._quarantine(visit.host, trouble), *self._given_up(visit.host, trouble)]
-        if isinstance(trouble, Disallowed | Blocked):
-            self._visits.give_back(visit)
-            ended = links.end_link(self.id, link.number, LinkState.REFUSED, trouble.reason)
-            await self._ledger.save([], [ended, *given_up])
-            return
-        status = trouble.status if isinstance(trouble, BadStatus) else None
-        page = self._ledger.page(visit, outcome=Outcome.FAILED, reason=trouble.reason, status=status)
-        await self._ledger.save_page(page, others=lambda _: given_up)
-
-    def _quarantine(self, host: int, trouble: FetchError) -> list[Change]:
-        """Write down that a host is left alone for a while, when that begins."""
-        name = self._places.names[host]
-        if self._visitor.troubles(name) != Pace.QUARANTINE_TROUBLES:
-            return []
-        return [crawls.event(self.id, "quarantine", host=name, reason=trouble.reason)]
-
-    def _given_up(self, host: int, trouble: FetchError) -> list[Change]:
-        """Refuse all that waits for a host that has been in trouble too often in a row."""
-        name = self._places.names[host]
-        if self._visitor.troubles(name) < GIVE_UP_TROUBLES or not self._frontier.drop(host):
-            return []
-        logger.warning("host %s is given up: %s", name, trouble.reason)
-        return [
-            links.refuse_host(self.id, host, "host given up"),
-            crawls.event(self.id, "host given up", host=name, reason=trouble.reason),
+            *(self._revisits.adopt(page, number, fetched, document) if page.reward else []),
         ]
 
     async def _keep_robots(self, answer: RobotsAnswer) -> None:
@@ -566,6 +575,21 @@ class Crawl:
             leaves=self._frontier.leaves,
             seconds=self.seconds,
             stop_reason=self.stop_reason,
+        )
+
+    def tree(self) -> list[NodeLook]:
+        """The nodes of the Tree-Frontier; none under a policy without one."""
+        frontier = self._policy.frontier
+        return frontier.look() if isinstance(frontier, ValuedFrontier) else []
+
+    def politeness(self) -> Politeness:
+        """Which hosts are let rest or left alone, and what was refused."""
+        return Politeness(
+            in_flight=self._in_flight,
+            resting=self._visits.resting(),
+            quarantined=[one for one in self._visitor.quarantined() if self._places.knows(one.host)],
+            sites_full=self._places.full_sites,
+            refused=dict(self._ledger.refused),
         )
 
 

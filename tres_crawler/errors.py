@@ -15,7 +15,8 @@ TresError
   ModelError                weights missing, damaged or of another shape    stops the start
   StoreError                closed, full or a newer schema stops the crawl
   ControlError              not possible in this state     a 409 for the caller
-  NotFound                  no such crawl                  a 404 for the caller
+  NotFound                  no such crawl or page          a 404 for the caller
+  BadRequest                it makes no sense              a 422 for the caller
 """
 
 MAX_REASON = 200
@@ -104,4 +105,8 @@ class ControlError(TresError):
 
 
 class NotFound(TresError):
-    """There is no such crawl."""
+    """There is no such crawl, or no such page in it."""
+
+
+class BadRequest(TresError):
+    """What the caller asks for makes no sense."""

@@ -26,7 +26,7 @@ from tres_crawler.visits import Visit
 
 logger = logging.getLogger(__name__)
 
-METRIC_EVERY_PAGES = 50
+METRIC_EVERY_PAGES = 10
 SEED_PROMISE = 2.0
 """More than any link can have: what a person names comes first."""
 
@@ -46,9 +46,11 @@ class Tally:
     def relevant_sites(self) -> int:
         return sum(count > 0 for count in self.relevant_of_site.values())
 
-    def judge_again(self, site: int, before: bool, now: bool) -> None:
+    def judge_again(self, site: int, before: bool, now: bool) -> bool:
+        """A page is judged otherwise; whether it is the first relevant one of its site."""
         self.relevant += now - before
         self.relevant_of_site[site] += now - before
+        return now > before and self.relevant_of_site[site] == 1
 
     def add(self, site: int, outcome: Outcome, relevant: bool) -> None:
         self.pages += 1
@@ -76,8 +78,10 @@ class Ledger:
         figures: Callable[[], Summary],
     ) -> None:
         self.tally = Tally()
+        self.refused: Counter[str] = Counter()
+        """Links that are not asked for, by reason."""
         self._crawl = crawl
-        self._settings = settings
+        self.settings = settings
         self._rules = rules
         self._database = database
         self._frontier = frontier
@@ -98,7 +102,7 @@ class Ledger:
         for row in saved:
             self.tally.add(row.site, Outcome(row.outcome), row.relevant)
             self._places.charge(row.site)
-        self._places.tighten(self.tally.pages / self._settings.max_pages)
+        self._places.tighten(self.tally.pages / self.settings.max_pages)
         self._seen.restore(
             await links.placed(database, self._crawl),
             (
@@ -107,6 +111,7 @@ class Ledger:
             ),
         )
         self._last_link = await links.last_number(database, self._crawl)
+        self.refused = Counter(await links.refusals(database, self._crawl))
         return [PageFact(row.number, row.source, row.site, row.relevant, row.link_url, row.anchor) for row in saved]
 
     @property
@@ -114,16 +119,24 @@ class Ledger:
         """Whether any link was ever placed."""
         return self._last_link > 0
 
+    def unseen(self, outlinks: Sequence[Outlink], depth: int) -> list[Outlink]:
+        """Those of a page at a depth that were never placed and may be."""
+        if depth >= self.settings.max_depth:
+            return []
+        return [outlink for outlink in outlinks if not self._seen.knows(outlink.url)]
+
     async def link(self, number: int) -> Link:
         return self._uncommitted.get(number) or await links.read(self._database, self._crawl, number)
 
     # ---- saving ----
 
-    async def save_seeds(self, urls: Sequence[str], changes: Sequence[Change]) -> None:
+    async def save_seeds(self, urls: Sequence[str], changes: Sequence[Change]) -> int:
+        """Place links that stand on no page; how many of them were never seen before."""
         found = [Outlink(url, "") for url in urls]
         placed, at = self._describe(found, None, 0, [SEED_PROMISE] * len(found))
         features = self._policy.describe_seeds([found[row] for row in at], self._sites(placed))
         await self.save(_featured(placed, features), changes)
+        return len(placed)
 
     async def save_redirect(self, visit: Visit, target: str | None, hops: int, reason: str) -> None:
         """A link has led elsewhere: to a URL already known, or to one that waits in its place."""
@@ -146,7 +159,8 @@ class Ledger:
             value=visit.chosen.value,
             leaf=visit.chosen.leaf,
             explored=visit.chosen.explored,
-            learner_version=self._policy.version,
+            learner_version=visit.learner_version,
+            features=visit.chosen.features,
         )
         return replace(base, **known)  # type: ignore[arg-type]  # checked by the fields of PageRecord
 
@@ -167,23 +181,37 @@ class Ledger:
         self._seen.remember(
             SavedPage(page.number, page.url, page.outcome, page.reward > 0, page.text_key, page.simhash)
         )
-        self._places.tighten(page.number / self._settings.max_pages)
+        self._places.tighten(page.number / self.settings.max_pages)
         looks = np.asarray(looks, np.float32)
         promises = (looks + page.reward / 2).tolist()
         placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
         new = [outlinks[row] for row in at]
         features, learned = self._policy.arrive(page, new, looks[at], self._sites(placed))
         figures = self._figures()
+        first = placed[0].number if placed else None
+        page = replace(page, outlinks=len(outlinks), first_link=first, new_links=len(placed))
         changes = [
-            *pages.new_page(self._crawl, replace(page, outlinks=len(outlinks))),
+            *pages.new_page(self._crawl, page),
             links.end_link(self._crawl, page.link.number, LinkState.FETCHED),
             crawls.seconds_change(self._crawl, figures.seconds),
             *others(page.number),
             *learned,
+            *self._first_of_site(page),
         ]
         if page.number % METRIC_EVERY_PAGES == 0:
             changes.append(crawls.metric_point(figures))
         logger.info("step %d %s reward=%g leaf=%d %s", page.number, page.outcome, page.reward, page.leaf, page.url)
+        await self.save(_featured(placed, features), changes)
+
+    async def save_more(
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Iterable[float], changes: Sequence[Change]
+    ) -> None:
+        """Place links that a page has gained since it was saved, together with what else came of visiting it again."""
+        looks = np.asarray(looks, np.float32)
+        promises = (looks + page.reward / 2).tolist()
+        placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
+        new = [outlinks[row] for row in at]
+        features = self._policy.describe_more(page, new, looks[at], self._sites(placed)) if placed else None
         await self.save(_featured(placed, features), changes)
 
     async def save(self, described: Sequence[Link], changes: Sequence[Change]) -> None:
@@ -193,6 +221,7 @@ class Ledger:
         for link in described:
             trap = self._seen.refusal(link.url, link.depth)
             (refused.setdefault(trap, []) if trap else placed).append(link)
+        self.refused.update({str(trap): len(found) for trap, found in refused.items()})
         committed = self._database.queue(
             [
                 links.new_sites(self._crawl, self._places.unsaved_sites),
@@ -211,6 +240,13 @@ class Ledger:
             del self._uncommitted[link.number]
 
     # ---- in between ----
+
+    def _first_of_site(self, page: PageRecord) -> list[Change]:
+        """Tell of a site's first relevant page."""
+        if page.reward == 0 or self.tally.relevant_of_site[page.site] > 1:
+            return []
+        name = self._places.site_names[page.site]
+        return [crawls.relevant_site(self._crawl, name, page.number, page.url, page.title)]
 
     def _describe(
         self, outlinks: Iterable[Outlink], source: int | None, depth: int, promises: Iterable[float]

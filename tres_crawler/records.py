@@ -26,6 +26,8 @@ class Topic:
     """Words that are never taken as keywords."""
     crawl: Mapping[str, Any] = field(default_factory=dict)
     """Crawl settings that this topic overrides."""
+    recrawl: Mapping[str, Any] = field(default_factory=dict)
+    """The same for recrawl settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,25 @@ class Fetched:
     """Where a redirect points, resolved; None for any other answer."""
     seconds: float
     headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """By what a host knows again which version of a page a caller has."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+    @classmethod
+    def of(cls, fetched: Fetched) -> Validators:
+        said = {name.lower(): value for name, value in fetched.headers}
+        return cls(said.get("etag"), said.get("last-modified"))
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """Headers that ask for a page only if it is another version by now."""
+        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in asked.items() if value}
 
 
 @dataclass(frozen=True, slots=True)

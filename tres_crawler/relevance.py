@@ -89,8 +89,13 @@ class Relevance:
     def bootstrap_pages(self, max_pages: int) -> int:
         """How many pages are fetched before the first training; 0 if there is to be none."""
         wanted = min(self._settings.bootstrap_pages, max_pages // BUDGET_SHARE)
-        trains = self._settings.model != "prior" and not self.is_trained
-        return wanted if trains and wanted >= LEAST_BOOTSTRAP else 0
+        begins = self.trains and not self.is_trained
+        return wanted if begins and wanted >= LEAST_BOOTSTRAP else 0
+
+    @property
+    def trains(self) -> bool:
+        """Whether keywords and word vectors are to be followed by a trained judge."""
+        return self._settings.model != "prior"
 
     @property
     def is_trained(self) -> bool:
@@ -101,7 +106,7 @@ class Relevance:
 
     async def train(self) -> Version | None:
         """A new judge from all that is known by now, trained beside the crawl; None if that is too little."""
-        if self._settings.model == "prior":
+        if self._settings.model == "prior":  # said so for the type checker, which does not follow `trains`
             return None
         pages = await judging.judged_pages(self._database, self._crawl)
         given = await judging.given_examples(self._database, self._crawl)

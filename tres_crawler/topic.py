@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tres_crawler.config import CrawlSettings, explain, nearest, read_toml
+from tres_crawler.config import CrawlSettings, RecrawlSettings, explain, nearest, read_toml
 from tres_crawler.errors import TopicError
 from tres_crawler.records import Topic
 from tres_crawler.resources import shipped
 from tres_crawler.urls import canonical
 
-KEYS = ("name", "keywords", "seeds", "pin", "ban", "examples", "crawl")
+KEYS = ("name", "keywords", "seeds", "pin", "ban", "examples", "crawl", "recrawl")
 EXAMPLE_KEYS = ("relevant", "irrelevant")
 SHIPPED_EXAMPLES = "shipped:"
 """How a topic names examples that travel with the package."""
@@ -66,19 +66,22 @@ def parse_topic(given: Mapping[str, Any], where: str, default_name: str = "", fo
     examples = _table(given, "examples", where)
     _known_keys(examples, EXAMPLE_KEYS, where, "examples.")
     crawl = _table(given, "crawl", where)
-    try:
-        CrawlSettings(**crawl)
-    except ValidationError as error:
-        raise TopicError(f"{where}: {explain(error, CrawlSettings, 'crawl')}") from error
+    recrawl = _table(given, "recrawl", where)
+    for name_of, model, values in (("crawl", CrawlSettings, crawl), ("recrawl", RecrawlSettings, recrawl)):
+        try:
+            model(**values)
+        except ValidationError as error:
+            raise TopicError(f"{where}: {explain(error, model, name_of)}") from error
     return Topic(
         name=name.strip(),
         keywords=keywords,
-        seeds=tuple(_seed(url, where) for url in seeds),
+        seeds=tuple(parse_seed(url, where) for url in seeds),
         relevant_examples=_examples(examples, "relevant", where, folder),
         irrelevant_examples=_examples(examples, "irrelevant", where, folder),
         pin=_texts(given, "pin", where),
         ban=_texts(given, "ban", where),
         crawl=dict(crawl),
+        recrawl=dict(recrawl),
     )
 
 
@@ -120,7 +123,8 @@ def _table(given: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _seed(url: str, where: str) -> str:
+def parse_seed(url: str, where: str) -> str:
+    """A seed in canonical form; `where` names it in errors."""
     known = canonical(url)
     if known is None:
         raise TopicError(f'{where}: seed "{url}" is not an http or https URL. Write it in full: "https://…".')

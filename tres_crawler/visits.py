@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tres_crawler.errors import MAX_REASON, Blocked, FetchError, Postponed
 from tres_crawler.fetch.visitor import Visitor
-from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.frontier.places import Places
-from tres_crawler.records import Fetched, Link, Offer
+from tres_crawler.records import Fetched, Link, Offer, Validators
 from tres_crawler.seen import Seen
 
 MAX_REDIRECTS = 5
@@ -38,10 +39,20 @@ class Visit:
     url: str
     host: int
     hops: int
+    learner_version: int | None
+    """Of what the policy had learned when it chose the link."""
 
     @classmethod
-    def of(cls, link: Link, chosen: Offer) -> Visit:
-        return cls(link, chosen, link.url, link.host, link.hops)
+    def of(cls, link: Link, chosen: Offer, learner_version: int | None) -> Visit:
+        return cls(link, chosen, link.url, link.host, link.hops, learner_version)
+
+
+class Holder(Protocol):
+    """Chooses what to visit, and passes over hosts that are held."""
+
+    def hold(self, host: int) -> None: ...
+
+    def release(self, host: int) -> None: ...
 
 
 class Visits:
@@ -50,34 +61,45 @@ class Visits:
     def __init__(
         self,
         visitor: Visitor,
-        frontier: Frontier,
+        holders: Sequence[Holder],
         places: Places,
         seen: Seen,
         wake: Callable[[], None],
     ) -> None:
         self.visitor = visitor
-        self._frontier = frontier
+        self._holders = holders
         self._places = places
         self._seen = seen
         self._wake = wake
         self._resting: list[tuple[float, int]] = []
         """(time, host) heap: held hosts, and when to look whether their pause is over."""
+        self._asking: set[asyncio.Task[None]] = set()
+        self._called_off = False
 
     @property
     def next_due(self) -> float | None:
         """When a resting host is to be looked at again."""
         return self._resting[0][0] if self._resting else None
 
-    def seize(self, host: int) -> bool:
-        """Hold a host for a visit and charge its site; False if it must rest first, as when another crawl asked it."""
-        self._frontier.hold(host)
+    def seize(self, host: int, charge: bool = True) -> bool:
+        """Hold a host for a visit and charge its site; False if it must rest first, as when another crawl asked it.
+
+        A page that is visited again is not charged: it was when it was found.
+        """
+        for holder in self._holders:
+            holder.hold(host)
         name = self._places.names[host]
         if not self.visitor.is_free(name):
             self._let_rest(host)
             return False
         self.visitor.reserve(name)
-        self._places.charge(self._places.site(host))
+        if charge:
+            self._places.charge(self._places.site(host))
         return True
+
+    async def ask_again(self, url: str, host: int, known: Validators) -> Fetched:
+        """A page that was had before, if it is another by now; its host is seized."""
+        return await self._get(url, host, known)
 
     async def fetch(self, visit: Visit) -> Fetched:
         """The page behind a link. A redirect is followed while its host is ready and its site below the cap."""
@@ -94,6 +116,17 @@ class Visits:
                 return fetched
             self._move(visit, fetched.location)
 
+    def call_off(self) -> None:
+        """Break off what is being asked for: those links go back as they are. Nothing is fetched after that."""
+        self._called_off = True
+        for task in self._asking:
+            task.cancel()
+
+    def resting(self) -> list[tuple[str, float]]:
+        """Hosts that are held, and when each may be asked again."""
+        names = {self._places.names[host] for _, host in self._resting}
+        return [(name, self.visitor.free_at(name)) for name in names]
+
     def give_back(self, visit: Visit) -> None:
         """No page came of it."""
         self._places.refund(self._places.site(visit.host))
@@ -103,18 +136,32 @@ class Visits:
         while self._resting and self._resting[0][0] <= now:
             host = heapq.heappop(self._resting)[1]
             if self.visitor.is_free(self._places.names[host]):
-                self._frontier.release(host)
+                for holder in self._holders:
+                    holder.release(host)
             else:
                 self._let_rest(host)
 
     async def _ask(self, visit: Visit) -> Fetched:
-        try:
-            if trap := self._seen.refusal(visit.url):
-                self.visitor.cancel(self._places.names[visit.host])
-                raise Blocked(visit.url, trap)
-            return await self.visitor.get(visit.url)
-        finally:
+        if trap := self._seen.refusal(visit.url):
+            self.visitor.cancel(self._places.names[visit.host])
             self._let_rest(visit.host)
+            raise Blocked(visit.url, trap)
+        return await self._get(visit.url, visit.host)
+
+    async def _get(self, url: str, host: int, known: Validators | None = None) -> Fetched:
+        task: asyncio.Task[None] | None = asyncio.current_task()
+        assert task is not None
+        self._asking.add(task)
+        try:
+            return await self.visitor.get(url, known)
+        except asyncio.CancelledError:
+            if not self._called_off:
+                raise
+            task.uncancel()
+            raise Postponed(url, "called off") from None
+        finally:
+            self._asking.discard(task)
+            self._let_rest(host)
 
     def _move(self, visit: Visit, target: str) -> None:
         """Take a visit to where it was sent, or say that the target must wait like any other link."""

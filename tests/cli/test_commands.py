@@ -143,13 +143,6 @@ def test_a_default_crawl_is_polite_by_the_servers_own_log(tmp_path: Path) -> Non
     assert judged.repeats == 0
 
 
-def test_the_demo_works_without_anything_else(tmp_path: Path) -> None:
-    told = tres("demo", "--pages", "80", cwd=tmp_path)
-    assert told.returncode == 0, told.stderr
-    assert "Stopped: budget." in told.stdout
-    assert "0 requests against robots.txt" in told.stdout
-
-
 def wait_for_pages(cwd: Path, count: int) -> None:
     """Look at the database beside the running crawl until it has `count` pages."""
     file = cwd / "data" / "tres.db"

@@ -2,85 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sqlite3
-import subprocess
 import time
 import tomllib
-import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-from tests.commands import TRES, RunningWeb, environment, running_simweb, tres
-
-
-class Service:
-    """A running `tres serve` and how to talk to it."""
-
-    def __init__(self, process: subprocess.Popen[str], address: str, token: str = "") -> None:
-        self.process = process
-        self.address = address
-        self.token = token
-
-    def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
-        request = urllib.request.Request(self.address + path, method=method)
-        if self.token:
-            request.add_header("Authorization", f"Bearer {self.token}")
-        if body is not None:
-            request.add_header("Content-Type", "application/json")
-            request.data = json.dumps(body).encode()
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return answer.status, json.loads(answer.read())
-        except urllib.error.HTTPError as error:
-            assert error.headers["Content-Type"] == "application/problem+json"
-            return error.code, json.loads(error.read())
-
-    def wait_for(self, crawl: int, true_of: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            status: dict[str, Any] = self.call("GET", f"/api/v1/crawls/{crawl}")[1]
-            if true_of(status):
-                return status
-            time.sleep(0.05)
-        raise AssertionError(f"it never came true: {status}")
-
-
-@contextmanager
-def running_service(folder: Path, web: RunningWeb, **settings: str) -> Iterator[Service]:
-    given = {"FETCH__CONNECT_TO": web.address, "FETCH__DELAY_SECONDS": "0", **settings}
-    command = [*TRES, "serve", "--port", "0", "--data-dir", str(folder / "data")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(**given)) as process:
-        try:
-            assert process.stdout is not None
-            address = process.stdout.readline().rpartition(" ")[2].strip()
-            service = Service(process, address, settings.get("SERVE__TOKEN", ""))
-            deadline = time.monotonic() + 30
-            while time.monotonic() < deadline:
-                try:
-                    urllib.request.urlopen(f"{address}/healthz", timeout=5).close()
-                    break
-                except OSError:
-                    time.sleep(0.05)
-            yield service
-        finally:
-            process.terminate()
-
-
-def topic(web: RunningWeb) -> dict[str, object]:
-    seeds = (web.topics / "sports.toml").read_text().partition("seeds = ")[2]
-    return {"name": "sports", "keywords": ["match", "team"], "seeds": json.loads(seeds)}
+from tests.commands import running_simweb, tres
+from tests.serve.service import running_service, topic
+from tres_crawler.simweb.model import Web
+from tres_crawler.simweb.truth import PATIENCE_SECONDS, judge_hosts, read_log
 
 
 def test_a_crawl_is_started_watched_paused_and_stopped_over_rest(tmp_path: Path) -> None:
     with (
-        running_simweb(tmp_path, "--sites", "200", "--pages", "4000") as web,
+        running_simweb(tmp_path, "--sites", "150", "--pages", "3000") as web,
         running_service(tmp_path, web) as service,
     ):
         status, begun = service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 4000}})
@@ -92,67 +32,45 @@ def test_a_crawl_is_started_watched_paused_and_stopped_over_rest(tmp_path: Path)
         status, ended = service.call("POST", "/api/v1/crawls/1/stop")
         assert (status, ended["state"], ended["stop_reason"]) == (200, "stopped", "stopped")
         assert service.call("POST", "/api/v1/crawls/1/stop")[0] == 409
-        assert [one["crawl_id"] for one in service.call("GET", "/api/v1/crawls")[1]] == [1]
+        assert [one["crawl_id"] for one in service.call("GET", "/api/v1/crawls")[1]["items"]] == [1]
         assert service.call("GET", "/api/v1/crawls/7")[0] == 404
 
 
 def test_a_crawl_resumed_twice_at_once_runs_once(tmp_path: Path) -> None:
     with (
-        running_simweb(tmp_path, "--sites", "200", "--pages", "4000") as web,
+        running_simweb(tmp_path, "--sites", "150", "--pages", "3000") as web,
         running_service(tmp_path, web) as service,
     ):
         for _ in range(2):
-            service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 400}})
+            wanted = {"max_pages": 150, "policy": "best-first"}
+            service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": wanted})
         service.call("POST", "/api/v1/crawls/1/stop")
         with ThreadPoolExecutor(8) as callers:
             answers = list(callers.map(lambda _: service.call("POST", "/api/v1/crawls/1/resume")[0], range(8)))
         assert sorted(answers) == [200] + [409] * 7
         for crawl in (1, 2):
-            assert service.wait_for(crawl, lambda now: now["state"] == "finished")["pages"] == 400
-
-
-def test_odd_numbers_are_refused(tmp_path: Path) -> None:
-    with (
-        running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web,
-        running_service(tmp_path, web) as service,
-    ):
-        assert service.call("GET", f"/api/v1/crawls/{10**20}")[0] == 422
-        seeded = {"topic": topic(web), "crawl": {"seed": 10**20}}
-        assert service.call("POST", "/api/v1/crawls", seeded)[0] == 422
-
-
-def test_bad_bodies_are_explained(tmp_path: Path) -> None:
-    with (
-        running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web,
-        running_service(tmp_path, web) as service,
-    ):
-        for body, told in [
-            ({"topic": {"name": "x", "keywords": ["y"]}}, "no seeds"),
-            ({"topic": {"name": "x", "keyword": ["y"]}}, 'Did you mean "keywords"'),
-            ({"topic": topic(web), "crawl": {"max_page": 3}}, 'Did you mean "max_pages"'),
-            ({"topic": "nothing"}, "no topic named"),
-            ({"tpic": {}}, "body.tpic"),
-        ]:
-            status, problem = service.call("POST", "/api/v1/crawls", body)
-            assert status == 422
-            assert told in problem["detail"]
-        assert service.call("GET", "/api/v1/crawls")[1] == []
+            assert service.wait_for(crawl, lambda now: now["state"] == "finished")["pages"] == 150
 
 
 def test_topic_files_start_by_themselves_and_a_killed_service_goes_on(tmp_path: Path) -> None:
-    with running_simweb(tmp_path, "--sites", "300", "--pages", "6000") as web:
+    with running_simweb(tmp_path, "--sites", "150", "--pages", "3000") as web:
         mounted = tmp_path / "mounted"
         mounted.mkdir()
         (mounted / "food.toml").write_bytes((web.topics / "food.toml").read_bytes())
         (mounted / "broken.toml").write_text("name = ")
-        settings = {"SERVE__TOPICS_DIR": str(mounted), "CRAWL__MAX_PAGES": "500"}
+        settings = {"SERVE__TOPICS_DIR": str(mounted), "CRAWL__MAX_PAGES": "200"}
         with running_service(tmp_path, web, **settings) as service:
-            service.wait_for(1, lambda now: now["topic"] == "food" and now["pages"] > 30)
+            service.wait_for(1, lambda now: now["topic"] == "food" and now["pages"] > 60)
+            before = service.get("/1/metrics")["points"][:-1]
             service.process.send_signal(signal.SIGKILL)
         with running_service(tmp_path, web, **settings) as service:
             ended = service.wait_for(1, lambda now: now["state"] == "finished")
-            assert (ended["pages"], ended["stop_reason"]) == (500, "budget")
-            assert len(service.call("GET", "/api/v1/crawls")[1]) == 1
+            assert (ended["pages"], ended["stop_reason"]) == (200, "budget")
+            points = service.get("/1/metrics")["points"]
+            assert points[: len(before)] == before
+            assert [point["pages"] for point in points] == list(range(10, 201, 10)), "its course has no gap"
+            assert all(point["waiting"] is not None for point in points)
+            assert len(service.call("GET", "/api/v1/crawls")[1]["items"]) == 1
 
 
 def test_a_token_is_asked_for_where_one_is_set_and_demanded_off_the_loopback(tmp_path: Path) -> None:
@@ -173,10 +91,11 @@ def test_a_token_is_asked_for_where_one_is_set_and_demanded_off_the_loopback(tmp
 
 def test_tres_stop_asks_the_service_that_runs_the_crawl(tmp_path: Path) -> None:
     with (
-        running_simweb(tmp_path, "--sites", "200", "--pages", "4000") as web,
+        running_simweb(tmp_path, "--sites", "150", "--pages", "3000") as web,
         running_service(tmp_path, web) as service,
     ):
-        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 4000}})
+        crawl = {"max_pages": 4000, "policy": "best-first"}
+        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": crawl})
         service.wait_for(1, lambda now: now["pages"] > 5)
         told = tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path)
         assert (told.returncode, told.stderr) == (0, "")
@@ -204,3 +123,88 @@ def test_feedback_is_kept_and_retrains_the_judge_of_a_running_crawl(tmp_path: Pa
                 time.sleep(0.2)
         assert row == (0,), "a person's word stands"
         service.call("POST", f"/api/v1/crawls/{number}/stop")
+
+
+def test_two_crawls_of_the_same_hosts_are_as_polite_as_one(tmp_path: Path) -> None:
+    delay = 0.3
+    with (
+        running_simweb(tmp_path, "--sites", "30", "--pages", "600") as web,
+        running_service(tmp_path, web, FETCH__DELAY_SECONDS=str(delay), CHOOSE__PAGES_PER_SLOT="0") as service,
+    ):
+        body = {"topic": topic(web), "crawl": {"max_pages": 40, "policy": "breadth-first"}}
+        for _ in range(2):
+            service.call("POST", "/api/v1/crawls", body)
+        for crawl in (1, 2):
+            service.wait_for(crawl, lambda now: now["state"] == "finished")
+        served, requests = read_log(web.log)
+        hosts = judge_hosts(Web(served), requests)
+        asked = [urls(tmp_path / "data", crawl) for crawl in (1, 2)]
+    assert len(asked[0] & asked[1]) > 10, "they do ask the same hosts"
+    assert max(host.largest_concurrency for host in hosts.values()) == 1
+    gaps = [host.smallest_gap_seconds for host in hosts.values() if host.smallest_gap_seconds is not None]
+    assert min(gaps) >= delay - PATIENCE_SECONDS
+
+
+def urls(data: Path, crawl: int) -> set[str]:
+    with closing(sqlite3.connect(data / "tres.db")) as database:
+        return {url for (url,) in database.execute("SELECT url FROM pages WHERE crawl = ?", [crawl])}
+
+
+def test_a_start_that_is_repeated_with_its_key_starts_once(tmp_path: Path) -> None:
+    with (
+        running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web,
+        running_service(tmp_path, web, CRAWL__POLICY="breadth-first", SERVE__SLOTS="2") as service,
+    ):
+        body = {"topic": topic(web), "crawl": {"max_pages": 1400}}
+        with ThreadPoolExecutor(6) as callers:
+            answers = list(
+                callers.map(lambda _: service.call("POST", "/api/v1/crawls", body, Idempotency_Key="k1"), range(6))
+            )
+        assert {(status, crawl["crawl_id"]) for status, crawl in answers} == {(201, 1)}
+        other = {**body, "crawl": {"max_pages": 9}}
+        assert service.call("POST", "/api/v1/crawls", other, Idempotency_Key="k1")[0] == 409
+        assert service.call("POST", "/api/v1/crawls", other, Idempotency_Key="k2")[1]["crawl_id"] == 2
+        service.wait_for(2, lambda now: now["state"] == "finished")
+        service.call("POST", "/api/v1/crawls", body)
+        status, problem = service.call("POST", "/api/v1/crawls", body)
+        assert (status, problem["type"]) == (409, "/problems/wrong-state")
+        assert "serve.slots" in problem["detail"]
+        service.call("POST", "/api/v1/crawls/3/stop")
+        assert service.call("DELETE", "/api/v1/crawls/3") == (204, None)
+        assert service.call("GET", "/api/v1/crawls/3")[0] == 404
+        assert [one["crawl_id"] for one in service.get("")["items"]] == [1, 2]
+
+
+def test_a_paused_crawl_stays_paused_over_a_restart_and_a_finished_one_goes_on_with_more_to_do(tmp_path: Path) -> None:
+    with running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web:
+        with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
+            for pages in (1400, 20):
+                service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": pages}})
+            service.wait_for(1, lambda now: now["pages"] > 10)
+            service.call("POST", "/api/v1/crawls/1/pause")
+            service.wait_for(2, lambda now: now["state"] == "finished")
+            service.process.send_signal(signal.SIGTERM)
+            service.process.wait(10)
+        with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
+            paused = service.get("/1")
+            assert paused["state"] == "paused"
+            assert service.call("POST", "/api/v1/crawls/2/resume")[0] == 409
+            assert service.call("PATCH", "/api/v1/crawls/2", {"max_pages": 30})[1]["max_pages"] == 30
+            assert service.call("POST", "/api/v1/crawls/2/resume")[1]["state"] == "running"
+            assert service.wait_for(2, lambda now: now["state"] == "finished")["pages"] == 30
+            assert service.get("/1")["pages"] == paused["pages"]
+            assert service.call("POST", "/api/v1/crawls/1/resume")[1]["state"] == "running"
+            service.wait_for(1, lambda now: now["pages"] > paused["pages"])
+
+
+def test_a_service_with_listeners_leaves_at_once_and_its_crawl_goes_on_later(tmp_path: Path) -> None:
+    with running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web:
+        with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
+            service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 1400}})
+            with urllib.request.urlopen(f"{service.address}/api/v1/crawls/1/events", timeout=30) as stream:
+                stream.readline()
+                service.process.send_signal(signal.SIGTERM)
+                stream.read()
+            service.process.wait(10)
+        with running_service(tmp_path, web) as service:
+            assert service.get("/1")["state"] == "running"

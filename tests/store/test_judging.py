@@ -89,13 +89,13 @@ async def test_the_newest_label_of_a_page_counts(filled: Database) -> None:
 
 
 async def test_a_label_for_a_page_that_is_not_there_or_was_not_judged_is_refused(filled: Database) -> None:
-    await judging.check_page(filled, 2, 4)
+    await judging.judged_page(filled, 2, 4)
     with pytest.raises(NotFound, match="Crawl 2 has no page 77"):
-        await judging.check_page(filled, 2, 77)
+        await judging.judged_page(filled, 2, 77)
     with pytest.raises(NotFound, match="Crawl 1 has no page 1"):
-        await judging.check_page(filled, 1, 1)
+        await judging.judged_page(filled, 1, 1)
     with pytest.raises(NotFound, match=r"Page 3 of crawl 2 was not judged \(failed\)"):
-        await judging.check_page(filled, 2, 3)
+        await judging.judged_page(filled, 2, 3)
 
 
 async def test_the_newest_version_is_the_one_that_judges(filled: Database) -> None:

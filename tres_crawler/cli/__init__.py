@@ -7,7 +7,7 @@ import sys
 import typer
 
 from tres_crawler import __version__
-from tres_crawler.cli import bench, crawling, exporting, looking, service, simulated, topics
+from tres_crawler.cli import bench, crawling, demo, exporting, looking, service, simulated, topics
 from tres_crawler.errors import ConfigError, TopicError, TresError
 
 app = typer.Typer(
@@ -24,7 +24,7 @@ app.command("stop")(crawling.stop)
 app.command("export")(exporting.export)
 app.command("serve")(service.serve)
 app.command("simweb")(simulated.simweb)
-app.command("demo")(simulated.demo)
+app.command("demo")(demo.demo)
 app.add_typer(bench.app, name="bench")
 app.add_typer(looking.db, name="db")
 app.add_typer(topics.app, name="topic")

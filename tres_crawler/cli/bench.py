@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from tres_crawler.cli.common import console, run
+from tres_crawler.errors import ConfigError
 from tres_crawler.experiments import fetch as fetching
 from tres_crawler.experiments import focused as crawling
 from tres_crawler.experiments import focused_plots
@@ -142,6 +143,51 @@ def focused(
             show(reports[-1], as_json)
     if as_json:
         print(json.dumps([asdict(report) for report in reports], indent=2))
+
+
+@app.command("recrawl")
+def recrawl(
+    paper: Annotated[
+        str | None, typer.Option(help="Which paper to reproduce: 004, 002, 000 or 001.  docs/papers.md")
+    ] = None,
+    live: Annotated[bool, typer.Option("--live", help="Monitors of a simulated web, one for each policy.")] = False,
+    cost: Annotated[bool, typer.Option("--cost", help="What a decision costs, by the number of sources.")] = False,
+    estimators: Annotated[bool, typer.Option("--estimators", help="Bias and error of change rates.")] = False,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Of --live: keep finished monitors there, and run none again.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Of --live: monitors at once.")] = 2,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of air quality readings, for paper 001.  docs/results.md")
+    ] = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures there.")] = None,
+) -> None:
+    """Policies that revisit known pages: each paper's figures beside ours, or one of the parts named here."""
+    if sum((paper is not None, live, cost, estimators)) != 1:
+        raise ConfigError("Say what to measure: --paper 004, --live, --cost or --estimators.")
+    # scipy takes a second to import, which the other benchmarks need not wait for.
+    if paper is not None:
+        from tres_crawler.experiments.recrawl.bench import reproduce
+
+        if plots:
+            make_folder(plots)
+        report = reproduce(paper, sayer(), quick=quick, data=data, plots=plots)
+    elif live:
+        from tres_crawler.experiments.recrawl import live as monitors
+
+        plan = monitors.Plan.quick() if quick else monitors.Plan()
+        report = monitors.compare(replace(plan, jobs=jobs), sayer(), keep)
+    elif cost:
+        from tres_crawler.experiments.recrawl import cost as decisions
+
+        report = decisions.cost(quick, sayer())
+    else:
+        from tres_crawler.experiments.recrawl import estimators as rates
+
+        report = rates.estimators(quick, sayer())
+    show(report, as_json)
 
 
 def sayer() -> Say:

@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,6 +46,12 @@ PagesOption = Annotated[int | None, typer.Option("--pages", help="Page budget.")
 PerSiteOption = Annotated[
     str | None, typer.Option(metavar="M|M:K", help="Most pages of one site; 5:2 falls from 5 to 2; or none.")
 ]
+RecrawlOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODE", help="Visit known pages again: off, share (of the fetches), or monitor (also afterwards)."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON summary at the end and nothing else.")]
 
 
@@ -67,6 +74,7 @@ def crawl(
         int | None, typer.Option(metavar="ID", min=1, help="Begin with the judge of another crawl in the data dir.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the random draws.")] = None,
+    recrawl: RecrawlOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -79,6 +87,9 @@ def crawl(
     settings = load_settings(config).replaced("crawl", wanted.crawl)
     given = {"max_pages": pages, "max_per_site": max_per_site, "policy": policy, "seed": seed}
     settings = settings.replaced("crawl", given).replaced("fetch", {"connect_to": connect_to})
+    if recrawl:
+        settings.replaced("recrawl", {"mode": recrawl})
+        wanted = replace(wanted, recrawl={**wanted.recrawl, "mode": recrawl})
 
     async def start(database: Database) -> Crawl:
         number = await engine.create(database, wanted, settings, examples, policy_from, judge_from)
@@ -91,13 +102,15 @@ def resume(
     crawl_id: CrawlArgument,
     pages: PagesOption = None,
     max_per_site: PerSiteOption = None,
+    recrawl: RecrawlOption = None,
     data_dir: DataDirOption = DEFAULT_DATA_DIR,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Go on with a crawl that was stopped or interrupted, with the settings it began with.
 
-    --pages gives it a new budget and --max-per-site a new cap; a finished crawl needs one of them to have more to do.
+    --pages gives it a new budget and --max-per-site a new cap; a finished crawl needs one of them to have more to do,
+    or `--recrawl monitor` to watch what it found.
     """
     settings = load_settings(config)
     readable(data_dir, settings)
@@ -106,15 +119,16 @@ def resume(
         record = await crawls.get(database, crawl_id)
         changed = {"max_pages": pages, "max_per_site": max_per_site}
         overlaid(settings.crawl, "crawl", changed)
+        overlaid(settings.recrawl, "recrawl", {"mode": recrawl})
         if record.stop_reason is StopReason.NO_SEED:
             raise ControlError(f"Crawl {crawl_id} never got past its seeds. Mend the topic and start a new one.")
-        if record.state is CrawlState.FINISHED and not any(changed.values()):
+        if record.state is CrawlState.FINISHED and not any(changed.values()) and recrawl != "monitor":
             raise ControlError(
                 f"Crawl {crawl_id} is finished ({record.stop_reason}). Raise its budget with --pages, or its cap with "
-                "--max-per-site, to go on."
+                "--max-per-site, to go on; or watch what it found with --recrawl monitor."
             )
         content = content_of(crawl_id, data_dir, settings)
-        return await Crawl.load(database, crawl_id, changed, content)
+        return await Crawl.load(database, crawl_id, changed, content, recrawl={"mode": recrawl})
 
     raise typer.Exit(run(run_crawl(data_dir, settings, go_on, as_json)))
 

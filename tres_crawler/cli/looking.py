@@ -23,6 +23,7 @@ from tres_crawler.cli.common import (
     shown_state,
 )
 from tres_crawler.cli.display import print_end
+from tres_crawler.freshness import Freshness, NewsItem, freshness
 from tres_crawler.records import Summary
 from tres_crawler.store import crawls, links, migrate
 from tres_crawler.store.database import Database
@@ -30,6 +31,9 @@ from tres_crawler.store.datadir import DataDir
 
 TROUBLES = ("quarantine", "host given up")
 """Events about hosts that a person should see."""
+NEXT_VISITS = 5
+"""Next visits and news that are shown."""
+SHOWN_CHARACTERS = 160
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 db = typer.Typer(help="Look after the database.", no_args_is_help=True)
@@ -75,13 +79,15 @@ def status(
             figures = await crawls.summary(database, record)
             troubled = {kind: await crawls.troubled_hosts(database, crawl_id, kind) for kind in TROUBLES}
             judge = await crawls.newest_event(database, crawl_id, "judge")
-            return record, figures, await links.refusals(database, crawl_id), troubled, judge
+            known = await freshness(database, record, time.time(), NEXT_VISITS)
+            return record, figures, await links.refusals(database, crawl_id), troubled, judge, known
 
-    record, summary, refused, troubled, judge = run(read())
+    record, summary, refused, troubled, judge, known = run(read())
     state = shown_state(record, folder.holder())
     out = console()
     if as_json:
-        out.print_json(data={"state": state, **asdict(summary), "refused": refused, "hosts": troubled, "judge": judge})
+        told = {"refused": refused, "hosts": troubled, "judge": judge, "recrawl": asdict(known)}
+        out.print_json(data={"state": state, **asdict(summary), **told})
         return
     out.print(f"State: {state}.", highlight=False)
     print_end(out, summary, record.stop_detail)
@@ -91,6 +97,30 @@ def status(
     for kind, hosts in troubled.items():
         for host, why in hosts.items():
             out.print(f"{kind}: {host} ({why})", highlight=False, markup=False)
+    for line in _freshness_told(known):
+        out.print(line, highlight=False, markup=False)
+
+
+def _freshness_told(known: Freshness) -> list[str]:
+    """The known pages in a few lines; none where none was ever visited again."""
+    if known.mode == "off" and not known.visits:
+        return []
+    fresh = "" if known.fresh is None else f", {known.fresh:.0%} fresh by estimate"
+    found = "" if known.changes_per_100_visits is None else f", {known.changes_per_100_visits:.1f} changes per 100"
+    lines = [
+        f"Recrawl ({known.mode}, {known.policy}): {known.sources:,} sources, {known.due:,} due{fresh}; "
+        f"{known.visits:,} visits{found}."
+    ]
+    lines += [f"{count:,} sources retired: {reason}" for reason, count in known.retired.items()]
+    for visit in known.next:
+        index = "" if visit.index is None else f" [index {visit.index:.4f}]"
+        lines.append(f"next: {visit.url}{index} {visit.why}")
+    return lines + [f"new: {item.url}: {_words(item)}" for item in known.news]
+
+
+def _words(item: NewsItem) -> str:
+    new = " … ".join(" ".join(words.split()) for is_new, words in item.segments if is_new)
+    return new if len(new) <= SHOWN_CHARACTERS else new[:SHOWN_CHARACTERS] + "…"
 
 
 def _judge_told(judge: dict[str, Any] | None) -> str:

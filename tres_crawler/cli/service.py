@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tres_crawler.cli.common import DEFAULT_DATA_DIR, ConfigOption, DataDirOption, load_settings
+from tres_crawler.config import Settings
 from tres_crawler.errors import ConfigError
 from tres_crawler.store.datadir import DataDir
-
-SHUTDOWN_SECONDS = 10
 
 
 def serve(
@@ -26,30 +26,29 @@ def serve(
 
     Crawls that were running when it was last stopped go on by themselves.
     """
-    # Imported here: the other commands start in half the time without them.
-    import uvicorn
-
-    from tres_crawler.serve.app import create_app
-
     settings = load_settings(config).replaced("serve", {"host": host, "port": port})
+    run_service(settings, Path(data_dir), lambda address: print(f"Service on {address}", flush=True))
+
+
+def run_service(settings: Settings, data_dir: Path, tell: Callable[[str], None]) -> None:
+    """Serve until a signal ends it; `tell` is given the address once it is listened on."""
+    # Imported here: the other commands start in half the time without them.
+    from tres_crawler.serve.app import create_app
+    from tres_crawler.serve.server import Server
+
     if not is_loopback(settings.serve.host) and not settings.serve.token:
         raise ConfigError(
             f"Listening on {settings.serve.host} lets others in, so a token is needed. Set TRES_SERVE__TOKEN, "
             "or listen on 127.0.0.1."
         )
+    if settings.serve.webhooks and not settings.serve.webhook_secret:
+        raise ConfigError("Webhooks are signed, so they need a secret. Set TRES_SERVE__WEBHOOK_SECRET.")
     listener = _listen(settings.serve.host, settings.serve.port)
     address = f"http://{settings.serve.host}:{listener.getsockname()[1]}"
-    with DataDir(Path(data_dir), settings.store.url) as folder:
+    with DataDir(data_dir, settings.store.url) as folder:
         folder.tell(doing="serve", url=address)
-        print(f"Service on {address}", flush=True)
-        server = uvicorn.Server(
-            uvicorn.Config(
-                create_app(settings, folder),
-                loop="uvloop",
-                log_config=None,
-                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-            )
-        )
+        tell(address)
+        server = Server(create_app(settings, folder))
         server.run(sockets=[listener])
     if not server.started:
         raise typer.Exit(1)

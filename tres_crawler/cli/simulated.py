@@ -1,32 +1,21 @@
-"""`tres simweb` and `tres demo`: a web of one's own, without the internet."""
+"""`tres simweb`: a web of one's own, without the internet."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tres_crawler import crawl as engine
-from tres_crawler.cli.common import console, load_settings, run
-from tres_crawler.cli.crawling import run_crawl
-from tres_crawler.crawl import Crawl
-from tres_crawler.errors import TresError
+from tres_crawler.cli.common import console, run
 from tres_crawler.simweb import describe as description
-from tres_crawler.simweb import truth
 from tres_crawler.simweb.model import Web
 from tres_crawler.simweb.params import PRESETS, WebParams
 from tres_crawler.simweb.server import RequestLog, SimServer
 from tres_crawler.simweb.topics import write_topics
-from tres_crawler.store.database import Database
-from tres_crawler.topic import load_topic
-
-DEMO_DELAY_SECONDS = 0.05
 
 
 def simweb(
@@ -85,45 +74,3 @@ async def _serve(web: Web, port: int, log: Path | None, time_scale: float, prepa
         size = f"{web.params.sites} sites, {web.params.pages} pages"
         print(f"Simulated web: {size} on 127.0.0.1:{server.port}", flush=True)
         await ended.wait()
-
-
-def demo(
-    pages: Annotated[int, typer.Option(help="Page budget of the crawl.")] = 1000,
-    data_dir: Annotated[Path, typer.Option(help="Folder that holds the demo's database.")] = Path("demo-data"),
-) -> None:
-    """Crawl a simulated web on this machine and show how it goes; no internet needed."""
-    out = console()
-    with tempfile.TemporaryDirectory() as scratch:
-        log = Path(scratch) / "requests.jsonl"
-        command = [sys.executable, "-m", "tres_crawler", "simweb", "--port", "0", "--log", str(log)]
-        command += ["--write-topics", scratch]
-        web = WebParams.of()
-        out.print(f"Starting a simulated web of {web.sites:,} sites and {web.pages:,} pages …", highlight=False)
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            try:
-                assert server.stdout is not None
-                address = server.stdout.readline().rpartition(" ")[2].strip()
-                if not address:
-                    raise TresError("The simulated web did not start; try `tres simweb` to see why.")
-                code = run(_demo_crawl(Path(scratch) / "sports.toml", pages, data_dir, address))
-            finally:
-                server.terminate()
-        params, requests = truth.read_log(log)
-        judged = truth.judge(Web(params), requests, "sports")
-        out.print(
-            f"By the server's own truth: {judged.harvest_rate:.1%} of {judged.pages:,} pages relevant, "
-            f"{judged.relevant_sites:,} relevant sites, {judged.disallowed_requests} requests against robots.txt.",
-            highlight=False,
-        )
-    raise typer.Exit(code)
-
-
-async def _demo_crawl(topic_file: Path, pages: int, data_dir: Path, address: str) -> int:
-    topic = load_topic(topic_file)
-    settings = load_settings(None).replaced("crawl", {"max_pages": pages})
-    settings = settings.replaced("fetch", {"connect_to": address, "delay_seconds": DEMO_DELAY_SECONDS})
-
-    async def start(database: Database) -> Crawl:
-        return await Crawl.load(database, await engine.create(database, topic, settings))
-
-    return await run_crawl(data_dir, settings, start, as_json=False)

@@ -32,6 +32,10 @@ class Check:
     def at_most(cls, name: str, value: float | None, goal: float) -> Check:
         return cls(name, value, f"at most {goal:g}", value is not None and value <= goal)
 
+    @classmethod
+    def near(cls, name: str, value: float | None, goal: float, within: float) -> Check:
+        return cls(name, value, f"{goal:g} ± {within:g}", value is not None and abs(value - goal) <= within)
+
 
 @dataclass(frozen=True)
 class Report:

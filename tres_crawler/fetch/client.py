@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import TypedDict
 from urllib.request import getproxies_environment
@@ -79,26 +79,41 @@ class Client:
     def uses_proxy(self) -> bool:
         return bool(self._proxies)
 
-    async def get(self, url: str, readable_only: bool = True, first_bytes: int | None = None) -> Fetched:
+    async def get(
+        self,
+        url: str,
+        readable_only: bool = True,
+        first_bytes: int | None = None,
+        conditions: Mapping[str, str] | None = None,
+    ) -> Fetched:
         """Whatever status the host answers with; raises a FetchError when no usable answer comes.
 
-        With `first_bytes` a longer body is cut there instead of refused.
+        With `first_bytes` a longer body is cut there instead of refused; `conditions` are sent as headers.
         """
+        only_if = conditions or {}
         for _ in range(MOST_STALE):
             reused: list[bool] = []
             try:
-                return await self._get(url, readable_only, first_bytes, reused)
+                return await self._get(url, readable_only, first_bytes, reused, only_if)
             except Unreachable as trouble:
                 # A kept connection that its host has closed meanwhile: the request was never seen.
                 if not (reused and isinstance(trouble.__cause__, aiohttp.ServerDisconnectedError | ConnectionError)):
                     raise
-        return await self._get(url, readable_only, first_bytes, [])
+        return await self._get(url, readable_only, first_bytes, [], only_if)
 
-    async def _get(self, url: str, readable_only: bool, first_bytes: int | None, reused: list[bool]) -> Fetched:
+    async def _get(
+        self,
+        url: str,
+        readable_only: bool,
+        first_bytes: int | None,
+        reused: list[bool],
+        conditions: Mapping[str, str],
+    ) -> Fetched:
         assert self._session is not None
         started = time.monotonic()
         try:
             where, how = self._address(url)
+            how["headers"] = {**how.get("headers", {}), **conditions}
             async with self._session.get(where, allow_redirects=False, trace_request_ctx=reused, **how) as response:
                 status = response.status
                 target = response.headers.get("Location") if status in REDIRECTS else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
@@ -12,7 +13,7 @@ from tres_crawler.fetch.client import Client
 from tres_crawler.fetch.dns import Resolver
 from tres_crawler.fetch.pace import Pace, Quarantine
 from tres_crawler.fetch.robots import Access, Robots
-from tres_crawler.records import Fetched, RobotsAnswer
+from tres_crawler.records import Fetched, RobotsAnswer, Validators
 from tres_crawler.urls import host_of
 
 LONGEST_RETRY_AFTER_SECONDS = 86_400.0
@@ -72,15 +73,27 @@ class Visitor:
         """Hosts that are left alone after repeated trouble, and why."""
         return self._pace.quarantined()
 
-    async def get(self, url: str) -> Fetched:
-        """The answer to one GET of a reserved host: a page, or a redirect; anything else is raised."""
-        host = host_of(url)
-        address = await self._reserve_address(host, url)
-        if self.settings.obey_robots:
-            await self._obey(host, address, url)
+    async def get(self, url: str, known: Validators | None = None) -> Fetched:
+        """The answer to one GET of a reserved host: a page, or a redirect; anything else is raised.
+
+        Where a version is `known`, the answer may also be that it is still the one (304).
+        """
+        host, address = host_of(url), ""
         try:
-            fetched = await self._client.get(url)
-            if fetched.status != 200 and not fetched.location:
+            address = await self._reserve_address(host, url)
+            if self.settings.obey_robots:
+                await self._obey(host, address, url)
+            return await self._ask(host, address, url, known)
+        except asyncio.CancelledError:
+            # It may have been asked, and others go on asking: it rests like any other.
+            self._end(host, address, None)
+            raise
+
+    async def _ask(self, host: str, address: str, url: str, known: Validators | None) -> Fetched:
+        try:
+            fetched = await self._client.get(url, conditions=known.conditions if known else None)
+            usual = (200, 304) if known else (200,)
+            if fetched.status not in usual and not fetched.location:
                 raise BadStatus(url, fetched.status, retry_after(fetched, time.time()))
         except FetchError as trouble:
             self._end(host, address, trouble)

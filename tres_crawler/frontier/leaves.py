@@ -107,15 +107,15 @@ class TreeFrontier:
 
     def offers(self) -> Offers:
         """One link of every leaf that has one of a free host, drawn uniformly; nothing is removed."""
-        return self._one_of_each_leaf(self._free)
+        return self._one_of_each_leaf(self._free, self._rng)
 
-    def samples(self) -> Offers:
-        """One link of every leaf that has any, held hosts or not."""
-        return self._one_of_each_leaf(self._by_leaf.sizes)
+    def samples(self, rng: np.random.Generator | None = None) -> Offers:
+        """One link of every leaf that has any, held hosts or not; drawn by `rng` if only looked at."""
+        return self._one_of_each_leaf(self._by_leaf.sizes, rng or self._rng)
 
-    def _one_of_each_leaf(self, among: Ints) -> Offers:
+    def _one_of_each_leaf(self, among: Ints, rng: np.random.Generator) -> Offers:
         leaves = np.flatnonzero(among).astype(np.int32)
-        slots = self._by_leaf.draw(leaves, among.take(leaves), self._rng)
+        slots = self._by_leaf.draw(leaves, among.take(leaves), rng)
         # take() and not [slots]: of a million links it fetches the rows of a few thousand five times as fast.
         return Offers(
             self._numbers.take(slots), self._by_host.list_of.take(slots), leaves, self._features.take(slots, axis=0)

@@ -22,6 +22,7 @@ class Places:
 
     def __init__(self, cap: SiteCap | None, frontier: Frontier, private_suffixes: bool = False) -> None:
         self.names: list[str] = [""]
+        self.site_names: dict[int, str] = {}
         self.unsaved_sites: list[tuple[int, str]] = []
         self.unsaved_hosts: list[tuple[int, str, int]] = []
         self._cap = cap
@@ -36,7 +37,8 @@ class Places:
         self._full: set[int] = set()
 
     def restore(self, sites: Iterable[tuple[int, str]], hosts: Iterable[tuple[int, str, int]]) -> None:
-        self._site_numbers = {name: number for number, name in sites}
+        self.site_names = dict(sites)
+        self._site_numbers = {name: number for number, name in self.site_names.items()}
         for number, name, site in sorted(hosts):
             assert number == len(self.names), "hosts are numbered without gaps"
             self._add_host(name, site)
@@ -58,6 +60,15 @@ class Places:
         """The numbers of many hosts' sites."""
         return np.frombuffer(self._site_of_host, np.int32)[hosts].astype(np.int64)
 
+    def knows(self, name: str) -> bool:
+        """Whether a host of this name was ever seen."""
+        return name in self._host_numbers
+
+    @property
+    def full_sites(self) -> int:
+        """How many sites have reached their cap."""
+        return len(self._full)
+
     def is_full(self, site: int) -> bool:
         return site in self._full
 
@@ -68,6 +79,11 @@ class Places:
     def refund(self, site: int) -> None:
         self._charged[site] -= 1
         self._update(site)
+
+    def set_cap(self, cap: SiteCap | None, spent: float) -> None:
+        """Hold sites to another cap from now on."""
+        self._cap = cap
+        self.tighten(spent)
 
     def tighten(self, spent: float) -> None:
         """Apply the cap that holds when a share `spent` of the page budget is used up."""
@@ -81,6 +97,7 @@ class Places:
         known = self._site_numbers.get(name)
         if known is None:
             known = self._site_numbers[name] = len(self._site_numbers) + 1
+            self.site_names[known] = name
             self.unsaved_sites.append((known, name))
         return known
 

@@ -154,6 +154,16 @@ class Tree:
         np.maximum(self._high[leaf], row, out=self._high[leaf])
         return self._split(leaf) if self._may_split(leaf) else None
 
+    def relabel(self, rewards: Floats) -> None:
+        """Give experiences, from the first on, other rewards; what has split stays as it is."""
+        before = self._seen[: len(rewards), -1]
+        for at in np.flatnonzero(before != rewards).tolist():
+            leaf = self._leaf_of(self._seen[at].tolist())
+            self._seen[at, -1] = rewards[at]
+            # Wider than need be, where it was the only one of its reward: then a split is looked for in vain.
+            np.minimum(self._low[leaf], self._seen[at], out=self._low[leaf])
+            np.maximum(self._high[leaf], self._seen[at], out=self._high[leaf])
+
     def _may_split(self, leaf: int) -> bool:
         """Whether to look for a split at all; large leaves hold one reward or one vector, and are never sorted."""
         growth, varies = self.growth, self._low[leaf] < self._high[leaf]

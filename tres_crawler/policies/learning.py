@@ -139,13 +139,16 @@ class LearningPolicy(ABC):
         refreshed = self._describer.refresh(frozen[None], link_site, self._ratios)[0]
         reward = self._reward(page.site, relevant)
         link = page.link
-        path = self._enter(PageFact(page.number, link.source, page.site, relevant, link.url, link.anchor))
-        words = self._word_probabilities(outlinks)
-        described = self._describer.describe(path, outlinks, looks, sites, self._ratios, words)
+        self._enter(PageFact(page.number, link.source, page.site, relevant, link.url, link.anchor))
+        described = self.describe_more(page, outlinks, looks, sites)
         saved = [learning.new_experience(self._crawl, page.number, frozen, reward), *self._experience(frozen, reward)]
         sample = None if self._learn.target == "outlinks" else self._sample()
         self._trainer.remember(Transition(page.number, refreshed, reward, described, sample))
         return described, saved
+
+    def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
+        path, words = self._paths.get(page.number), self._word_probabilities(outlinks)
+        return self._describer.describe(path, outlinks, looks, sites, self._ratios, words)
 
     async def catch_up(self) -> None:
         await self._trainer.caught_up()
@@ -155,12 +158,14 @@ class LearningPolicy(ABC):
     ) -> list[Change]:
         """Another judge, another meaning of reward: the frontier grows anew, the learner's rewards are corrected."""
         self._describer = Describer(self._feature_settings, keywords)
+        before = self._count_anew(self._history)
         rewards = self._count_anew(
             [page._replace(relevant=relevant.get(page.number, page.relevant)) for page in self._history]
         )
-        await self._trainer.relabel(rewards)
+        changed = {page: now for page, now in rewards.items() if now != before[page]}
+        await self._trainer.relabel(changed)
         grown = await self._experience_anew(rewards, judge_version)
-        return [learning.relabelled(self._crawl, rewards), *grown]
+        return [learning.relabelled(self._crawl, changed), *grown]
 
     # ---- saving ----
 
@@ -172,7 +177,8 @@ class LearningPolicy(ABC):
 
     async def snapshot(self) -> list[Change]:
         whole, policy = await self._trainer.snapshot(), await self._trainer.policy()
-        return learning.new_snapshot(self._crawl, self.version, whole, policy)
+        told = crawls.event(self._crawl, "learner", version=self.version, loss=self._trainer.loss)
+        return [*learning.new_snapshot(self._crawl, self.version, whole, policy), told]
 
     async def close(self) -> None:
         await self._trainer.close()
@@ -180,16 +186,18 @@ class LearningPolicy(ABC):
     # ---- in between ----
 
     def _value(self, features: Floats, hosts: Hosts) -> Floats:
-        return self._trainer.values(self._describer.refresh(features, self._sites_of(hosts), self._ratios))
+        return self._trainer.values(self._refreshed(features, hosts))
 
-    def _enter(self, page: PageFact) -> PathState:
+    def _refreshed(self, features: Floats, hosts: Hosts) -> Floats:
+        return self._describer.refresh(features, self._sites_of(hosts), self._ratios)
+
+    def _enter(self, page: PageFact) -> None:
         before = self._paths.get(page.source) if page.source else None
-        path = self._paths[page.number] = PathState.of(before, page.relevant)
+        self._paths[page.number] = PathState.of(before, page.relevant)
         self._ratios.add(page.site, page.relevant)
         if self._describer.is_extended:
             self._wording.learn(self._words_of(page.url, page.anchor), page.relevant)
         self._history.append(page)
-        return path
 
     def _word_probabilities(self, outlinks: Sequence[Outlink]) -> Floats | None:
         if not self._describer.is_extended:

@@ -76,6 +76,11 @@ class Policy(Protocol):
     ) -> tuple[Floats | None, list[Change]]:
         """A page has come of a link: learn from it. Features of its new outlinks, and what is to be saved with it."""
 
+    def describe_more(
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
+    ) -> Floats | None:
+        """Features of links that a page has gained since it arrived."""
+
     async def catch_up(self) -> None:
         """Wait until everything that arrived has been learned from."""
 
@@ -110,6 +115,11 @@ class PlainPolicy:
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats | None, list[Change]]:
         return None, []
+
+    def describe_more(
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
+    ) -> Floats | None:
+        return None
 
     async def catch_up(self) -> None:
         pass

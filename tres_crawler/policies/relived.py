@@ -60,7 +60,7 @@ class RelivedPolicy(PlainPolicy, ABC):
     ) -> tuple[Floats, list[Change]]:
         features = page.link.features
         assert features is not None
-        fact = PageFact(page.number, page.link.source, page.site, page.reward > 0)
+        fact = _fact(page)
         self._enter(fact)
         described = self._describe(fact, outlinks)
         lesson = self._lesson(features, described)
@@ -69,6 +69,9 @@ class RelivedPolicy(PlainPolicy, ABC):
         self._live(fact, lesson)
         self._settle()
         return described, [learning.new_experience(self._crawl, page.number, lesson, float(fact.relevant))]
+
+    def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
+        return self._describe(_fact(page), outlinks)
 
     async def judged_again(
         self, relevant: Mapping[int, bool], keywords: Sequence[str], judge_version: int
@@ -83,3 +86,7 @@ class RelivedPolicy(PlainPolicy, ABC):
             self._enter(page)
             self._live(page, lesson)
         self._settle()
+
+
+def _fact(page: PageRecord) -> PageFact:
+    return PageFact(page.number, page.link.source, page.site, page.reward > 0)

@@ -36,7 +36,10 @@ class ScoredPolicy(PlainPolicy):
     def arrive(
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
-        return self._score(page, outlinks, looks).astype(np.float32).reshape(-1, 1), []
+        return self.describe_more(page, outlinks, looks, sites), []
+
+    def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
+        return self._score(page, outlinks, looks).astype(np.float32).reshape(-1, 1)
 
 
 def by_anchor(page: PageRecord, outlinks: Sequence[Outlink], looks: Floats) -> Floats:

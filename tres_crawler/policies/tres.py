@@ -13,7 +13,7 @@ from tres_crawler.frontier.tree import Growth, Node, Tree
 from tres_crawler.policies.learning import LearningPolicy
 from tres_crawler.policies.policy import Floats, Surroundings
 from tres_crawler.policies.valued import ValuedFrontier
-from tres_crawler.store import learning, links
+from tres_crawler.store import crawls, learning, links
 from tres_crawler.store.database import Change, Database
 
 
@@ -28,7 +28,7 @@ class TresPolicy(LearningPolicy):
         rng = np.random.default_rng(around.seed)
         tree = TreeFrontier(Tree(self._describer.dim, self._growth), rng)
         eagerness = around.settings.choose.eagerness
-        self._valued = ValuedFrontier(tree, self._value, eagerness, around.is_out_of_reach, rng)
+        self._valued = ValuedFrontier(tree, self._value, eagerness, around.is_out_of_reach, rng, self._refreshed)
 
     @property
     def frontier(self) -> ValuedFrontier:
@@ -51,18 +51,26 @@ class TresPolicy(LearningPolicy):
     def _experience(self, features: Floats, reward: float) -> list[Change]:
         event = self.frontier.tree.learn(features, reward)
         self._plan()
-        return [learning.new_nodes(self._crawl, self._judge_version, [asdict(event.node)])] if event else []
+        if not event:
+            return []
+        node = asdict(event.node)
+        told = {**node, "feature": self._describer.columns[event.node.feature], "gain": event.gain}
+        return [
+            learning.new_nodes(self._crawl, self._judge_version, [node]),
+            crawls.event(self._crawl, "split", **told),
+        ]
 
     def _sample(self) -> Floats | None:
         return self.frontier.sample(best=self._learn.target == "paper")
 
     async def _experience_anew(self, rewards: Mapping[int, float], judge_version: int) -> list[Change]:
-        if judge_version == self._judge_version:
-            # A few pages that the judge before was still at: its tree is young, and stays as it is.
-            return []
-        vectors, _ = self.frontier.tree.tree.experienced()
         # The tree has an experience for every page, in order; more may arrive while it grows beside the loop.
         known = np.array(list(rewards.values()), np.float32)
+        if judge_version == self._judge_version:
+            # A person's word, or a few pages that the judge before was still at: what has split stays as it is.
+            self.frontier.tree.tree.relabel(known)
+            return []
+        vectors, _ = self.frontier.tree.tree.experienced()
         tree = await asyncio.to_thread(Tree.grown, vectors[: len(known)], known, self._growth)
         # From here on nothing is awaited: whatever splits next is saved after the tree it belongs to.
         later, late_rewards = self.frontier.tree.tree.experienced()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from tres_crawler.frontier.leaves import TreeFrontier
-from tres_crawler.records import Offer, Offers
+from tres_crawler.frontier.look import NodeLook, look
+from tres_crawler.records import Offer
 
 Floats = npt.NDArray[np.float32]
 Hosts = npt.NDArray[np.int32]
@@ -27,6 +29,7 @@ class ValuedFrontier:
         eagerness: float,
         is_out_of_reach: Callable[[int], bool],
         rng: np.random.Generator,
+        refresh: Callable[[Floats, Hosts], Floats] = lambda features, hosts: features,
     ) -> None:
         self.tree = tree
         self.exploration = 0.0
@@ -35,6 +38,8 @@ class ValuedFrontier:
         self._eagerness = eagerness
         self._is_out_of_reach = is_out_of_reach
         self._rng = rng
+        self._refresh = refresh
+        """What is known of links now; offers bring it along, so that a choice can be explained."""
 
     def __len__(self) -> int:
         return len(self.tree)
@@ -66,7 +71,12 @@ class ValuedFrontier:
         explored = self._rng.random(len(order)) < self.exploration
         order[explored] = self._rng.integers(len(offers), size=int(explored.sum()))
         chosen = dict(zip(order.tolist(), explored.tolist(), strict=True))
-        return [self._offer(offers, row, float(values[row]), explored=random) for row, random in chosen.items()]
+        rows = list(chosen)
+        known = self._refresh(offers.features[rows], offers.hosts[rows])
+        return [
+            replace(offers[row], features=now, value=float(values[row]), explored=chosen[row])
+            for row, now in zip(rows, known, strict=True)
+        ]
 
     def take(self, offer: Offer) -> None:
         self.tree.take(offer.link)
@@ -79,6 +89,10 @@ class ValuedFrontier:
 
     def release(self, host: int) -> None:
         self.tree.release(host)
+
+    def look(self) -> list[NodeLook]:
+        """The nodes of the tree, with what waits below each and what the learner holds of it."""
+        return look(self.tree, self._value)
 
     def sample(self, best: bool) -> Floats | None:
         """The vector of one waiting link, which stays: the most valuable of all leaves' draws, or that of any leaf."""
@@ -108,14 +122,3 @@ class ValuedFrontier:
                     best = float(waiting[row])
                     break
         return (1 - self._eagerness) * best if best > 0 else -np.inf
-
-    @staticmethod
-    def _offer(offers: Offers, row: int, value: float, explored: bool) -> Offer:
-        return Offer(
-            int(offers.links[row]),
-            int(offers.hosts[row]),
-            int(offers.leaves[row]),
-            features=offers.features[row],
-            value=value,
-            explored=explored,
-        )

@@ -1,156 +1,204 @@
-"""The JSON routes: start, list, status, pause, resume, stop."""
+"""The routes that steer crawls: start, list, pause, resume, stop, change, delete, seeds, feedback."""
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi import Path as PathParameter
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Header, Response
+from pydantic import Field
 
 from tres_crawler.config import Settings
-from tres_crawler.errors import TopicError
-from tres_crawler.records import CrawlState, Summary, Topic
+from tres_crawler.errors import BadRequest, TopicError
+from tres_crawler.records import STOP_ADVICE, StopReason, Topic
+from tres_crawler.serve.common import MOST, CrawlNumber, Keeping, Stored, WithSettings, known_caller, moment
 from tres_crawler.serve.keeper import Keeper
-from tres_crawler.topic import load_topic, parse_topic, shipped_topics
+from tres_crawler.serve.models import CrawlStatus, Page, Strict
+from tres_crawler.serve.paging import Cursor, Limit, cursor_of, position_in
+from tres_crawler.serve.problems import documented
+from tres_crawler.store import crawls
+from tres_crawler.store.crawls import StartKey
+from tres_crawler.topic import load_topic, parse_seed, parse_topic, shipped_topics
+
+router = APIRouter(
+    prefix="/api/v1/crawls", tags=["steer"], dependencies=[Depends(known_caller)], responses=documented(401, 403, 422)
+)
+OF_ONE = documented(404)
+STEERING = documented(404, 409)
+WITH_BODY = documented(400)
 
 
-class StartCrawl(BaseModel):
+class StartCrawl(Strict):
     """What to crawl, and any crawl setting that differs from the service's own."""
 
-    model_config = ConfigDict(extra="forbid")
-
     topic: dict[str, Any] | str = Field(
-        description="A topic with name, keywords and seeds, or the name of a file in the topics folder.",
+        description="A topic with name, keywords and seeds, or the name of a shipped topic or of a file in the topics "
+        "folder.",
         examples=[{"name": "databases", "keywords": ["sql"], "seeds": ["https://www.example.org/"]}],
     )
-    crawl: dict[str, Any] = Field(default_factory=dict, examples=[{"max_pages": 2000, "policy": "tres"}])
+    crawl: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Settings of the section `crawl` (docs/settings.md).",
+        examples=[{"max_pages": 2000, "policy": "tres"}],
+    )
     policy_from: Annotated[
-        int | None, Field(ge=1, lt=2**31, description="A crawl whose learned policy this one begins with.")
+        int | None, Field(ge=1, lt=MOST, description="A crawl whose learned policy this one begins with.")
     ] = None
 
 
-class CrawlStatus(BaseModel):
-    """A crawl's state and figures."""
+class ChangeCrawl(Strict):
+    """What may be changed of a crawl, also while it runs."""
 
-    state: CrawlState
-    crawl_id: int
-    topic: str
-    policy: str
-    pages: int
-    relevant_pages: int
-    harvest_rate: float
-    sites: int
-    relevant_sites: int
-    failed: int
-    duplicates: int
-    waiting: int
-    leaves: int
-    seconds: float
-    pages_per_second: float
-    stop_reason: str | None
+    max_pages: Annotated[int | None, Field(ge=1, lt=MOST, description="New page budget.", examples=[5000])] = None
+    max_per_site: Annotated[
+        int | str | None, Field(description="New cap per site: `100`, `5:2` or `none`.", examples=["200"])
+    ] = None
 
 
-def keeper_of(request: Request) -> Keeper:
-    keeper: Keeper = request.app.state.keeper
-    return keeper
+class MoreSeeds(Strict):
+    """URLs to begin from."""
+
+    seeds: Annotated[list[str], Field(min_length=1, max_length=1000, examples=[["https://www.example.org/"]])]
 
 
-def settings_of(request: Request) -> Settings:
-    settings: Settings = request.app.state.settings
-    return settings
+class SeedsPlaced(Strict):
+    """How many seeds wait now that were never seen before; others are known already."""
+
+    placed: int
+    known: int
 
 
-CrawlNumber = Annotated[int, PathParameter(ge=1, lt=2**31)]
-Keeping = Annotated[Keeper, Depends(keeper_of)]
-WithSettings = Annotated[Settings, Depends(settings_of)]
-
-
-def known_caller(
-    settings: WithSettings,
-    given: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))],
-) -> None:
-    """Refuse a caller without the token, where one is set."""
-    token = settings.serve.token
-    if token and not (given and secrets.compare_digest(given.credentials.encode(), token.encode())):
-        raise HTTPException(
-            401, "This service asks for a token: Authorization: Bearer …", {"WWW-Authenticate": "Bearer"}
-        )
-
-
-router = APIRouter(prefix="/api/v1", dependencies=[Depends(known_caller)])
-
-
-@router.post("/crawls", status_code=201)
-async def start(body: StartCrawl, keeper: Keeping, settings: WithSettings) -> CrawlStatus:
-    """Start a crawl."""
-    topic = _topic(body.topic, settings)
-    merged = settings.replaced("crawl", {**topic.crawl, **body.crawl})
-    return _status(*await keeper.status(await keeper.start(topic, merged, body.policy_from)))
-
-
-@router.get("/crawls")
-async def every(keeper: Keeping) -> list[CrawlStatus]:
-    """All crawls, oldest first."""
-    return [_status(state, summary) for state, summary in await keeper.every()]
-
-
-@router.get("/crawls/{number}")
-async def one(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
-    """State and figures of one crawl."""
-    return _status(*await keeper.status(number))
-
-
-@router.post("/crawls/{number}/pause")
-async def pause(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
-    """Start no new fetch until it is resumed."""
-    (await keeper.running(number)).pause()
-    return _status(*await keeper.status(number))
-
-
-@router.post("/crawls/{number}/resume")
-async def resume(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
-    """Go on with a paused or stopped crawl."""
-    await keeper.resume(number)
-    return _status(*await keeper.status(number))
-
-
-@router.post("/crawls/{number}/stop")
-async def stop(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
-    """End a crawl; fetches under way are finished and saved first."""
-    await keeper.stop(number)
-    return _status(*await keeper.status(number))
-
-
-class Feedback(BaseModel):
+class Feedback(Strict):
     """What a person says of a page."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    page: Annotated[int, Field(ge=1, lt=2**31, description="Number of a judged page of the crawl.")]
+    page: Annotated[int, Field(ge=1, lt=MOST, description="Number of a judged page of the crawl.", examples=[1])]
     relevant: bool
 
 
-class FeedbackKept(BaseModel):
+class FeedbackKept(Strict):
     """How many pages of the crawl have a label by now, and whether the judge learns from it at once."""
 
     labels: int
     retraining: bool
 
 
-@router.post("/crawls/{number}/feedback", status_code=202)
+@router.post(
+    "",
+    status_code=201,
+    responses={**documented(409), **WITH_BODY, 201: {"headers": {"Location": {"schema": {"type": "string"}}}}},
+)
+async def start(
+    body: StartCrawl,
+    keeper: Keeping,
+    settings: WithSettings,
+    response: Response,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            min_length=1,
+            max_length=200,
+            pattern=r"^[\x21-\x7e]+$",
+            description="A text of your own. Asked again with it and the same body, the answer is the crawl that the "
+            "first request started; with another body, 409.",
+        ),
+    ] = None,
+) -> CrawlStatus:
+    """Start a crawl."""
+    topic = _topic(body.topic, settings)
+    merged = settings.replaced("crawl", {**topic.crawl, **body.crawl})
+    asked = sha256(body.model_dump_json().encode()).hexdigest()
+    key = StartKey(idempotency_key, asked) if idempotency_key else None
+    number = await keeper.start(topic, merged, body.policy_from, key)
+    response.headers["Location"] = f"/api/v1/crawls/{number}"
+    return await status_of(keeper, number)
+
+
+@router.get("")
+async def every(keeper: Keeping, database: Stored, limit: Limit = 100, cursor: Cursor = None) -> Page[CrawlStatus]:
+    """All crawls, oldest first."""
+    after = position_in(cursor, "crawls") or 0
+    numbers = [record.id for record in await crawls.every(database) if record.id > after]
+    shown = numbers[:limit]
+    more = cursor_of("crawls", shown[-1]) if len(numbers) > limit else None
+    return Page(items=[await status_of(keeper, number) for number in shown], next=more)
+
+
+@router.get("/{number}", responses=OF_ONE)
+async def one(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
+    """State and figures of one crawl."""
+    return await status_of(keeper, number)
+
+
+@router.patch("/{number}", responses={**STEERING, **WITH_BODY})
+async def change(number: CrawlNumber, body: ChangeCrawl, keeper: Keeping) -> CrawlStatus:
+    """Give a crawl another page budget or cap per site, also while it runs; an ended one goes on when resumed."""
+    changed = body.model_dump(exclude_none=True)
+    if not changed:
+        raise BadRequest("Nothing to change. Give max_pages, max_per_site, or both.")
+    await keeper.change(number, changed)
+    return await status_of(keeper, number)
+
+
+@router.delete("/{number}", status_code=204, responses=STEERING)
+async def delete(number: CrawlNumber, keeper: Keeping) -> None:
+    """Delete an ended crawl with all its pages."""
+    await keeper.delete(number)
+
+
+@router.post("/{number}/pause", responses=STEERING)
+async def pause(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
+    """Start no new fetch until it is resumed; those under way finish."""
+    (await keeper.steered(number)).pause()
+    return await status_of(keeper, number)
+
+
+@router.post("/{number}/resume", responses=STEERING)
+async def resume(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
+    """Go on with a paused, stopped or failed crawl, or a finished one that was given more to do."""
+    await keeper.resume(number)
+    return await status_of(keeper, number)
+
+
+@router.post("/{number}/stop", responses=STEERING)
+async def stop(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
+    """End a crawl. Steps under way are finished and saved, or their links handed back, within a second."""
+    await keeper.stop(number)
+    return await status_of(keeper, number)
+
+
+@router.post("/{number}/seeds", responses={**STEERING, **WITH_BODY})
+async def seeds(number: CrawlNumber, body: MoreSeeds, keeper: Keeping) -> SeedsPlaced:
+    """Add seeds, also while the crawl runs; they come first."""
+    urls = list(dict.fromkeys(parse_seed(url, "seeds") for url in body.seeds))
+    placed = await keeper.add_seeds(number, urls)
+    return SeedsPlaced(placed=placed, known=len(urls) - placed)
+
+
+@router.post("/{number}/feedback", status_code=202, responses={**STEERING, **WITH_BODY})
 async def feedback(number: CrawlNumber, body: Feedback, keeper: Keeping) -> FeedbackKept:
-    """Say whether a page is relevant. A running crawl's judge is retrained; an ended one's by `tres topic rejudge`."""
+    """Say whether a page is relevant: that counts at once. A running crawl's judge is then retrained beside it."""
     labels, retraining = await keeper.feedback(number, body.page, body.relevant)
     return FeedbackKept(labels=labels, retraining=retraining)
 
 
-def _status(state: CrawlState, summary: Summary) -> CrawlStatus:
-    return CrawlStatus(state=state, **asdict(summary))
+async def status_of(keeper: Keeper, number: int) -> CrawlStatus:
+    state, summary = await keeper.status(number)
+    record, crawl = await keeper.record(number), keeper.running.get(number)
+    settings = crawl.settings if crawl else Settings.kept(record.settings).crawl
+    return CrawlStatus(
+        state=state,
+        **asdict(summary),
+        stop_detail=record.stop_detail,
+        advice=STOP_ADVICE[StopReason(summary.stop_reason)] if summary.stop_reason else "",
+        max_pages=settings.max_pages,
+        max_per_site=settings.max_per_site,
+        objective=settings.objective,
+        created_at=moment(record.created_at),
+        is_learning_topic=crawl is not None and crawl.is_learning_topic,
+        latest_url=crawl.latest_url if crawl else "",
+    )
 
 
 def _topic(given: dict[str, Any] | str, settings: Settings) -> Topic:

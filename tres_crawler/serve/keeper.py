@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tres_crawler import crawl as engine
 from tres_crawler.config import Settings
-from tres_crawler.crawl import Crawl, Manners
-from tres_crawler.errors import ControlError, TresError
+from tres_crawler.crawl import Crawl
+from tres_crawler.errors import ControlError, StoreError, TresError
 from tres_crawler.examples import read_examples
 from tres_crawler.fetch.client import request_headers
+from tres_crawler.frontier.look import NodeLook
+from tres_crawler.manners import Manners, Politeness
 from tres_crawler.records import CrawlState, StopReason, Summary, Topic
-from tres_crawler.store import crawls, judging
+from tres_crawler.store import crawls, judging, links, removal
 from tres_crawler.store.content import open_content
+from tres_crawler.store.crawls import CrawlRecord, StartKey
 from tres_crawler.store.database import Database
 from tres_crawler.topic import load_topic
 
 logger = logging.getLogger(__name__)
 
+STOP_PATIENCE_SECONDS = 0.3
+"""A fetch still under way so long after a stop is called off, so that a stop takes less than a second."""
+LEAVE_PATIENCE_SECONDS = 3.0
+"""The same when the service is told to leave."""
+LEAVE_SECONDS = 8.0
+"""After this, crawls that have still not left are broken off; what they saved is whole."""
+ACTIVE = (CrawlState.RUNNING, CrawlState.PAUSED)
+
 
 class Keeper:
     """Every crawl that runs or is paused has a task here; leaving suspends them all.
 
-    They share one pace, so two crawls never ask a host twice as hard.
+    They share one pace, so two crawls never ask a host twice as hard, and `serve.slots` fetches under way.
     """
 
     def __init__(self, settings: Settings, database: Database, folder: Path) -> None:
@@ -35,67 +49,154 @@ class Keeper:
         self._manners: Manners | None = None
         self._starting: set[int] = set()
         self._running: dict[int, Crawl] = {}
-        self._failed: dict[int, Summary] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._ended: dict[int, tuple[CrawlState, Summary]] = {}
+        """Figures of crawls that do not run: counting them anew takes long."""
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._beside: set[asyncio.Task[None]] = set()
+        self._one_start = asyncio.Lock()
+        self._trees: dict[int, list[NodeLook]] = {}
+        self.is_ready = False
+        """Whether all crawls that were running have been taken up."""
+        self._leave_by: float | None = None
 
     async def __aenter__(self) -> Keeper:
-        self._manners = await Manners.of(self._database, self._settings.fetch)
-        records = await crawls.every(self._database)
-        for record in records:
-            if record.state in (CrawlState.RUNNING, CrawlState.PAUSED):
-                await self._run(record.id, paused=record.state is CrawlState.PAUSED)
-        if self._settings.serve.topics_dir:
-            files = sorted(Path(self._settings.serve.topics_dir).glob("*.toml"))  # noqa: ASYNC240  # once, at start
-            await self._start_topics(files, {record.topic.name for record in records})
+        self._manners = await Manners.of(self._database, self._settings.fetch, self._settings.serve.slots)
+        self._do_beside(self._take_up())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for crawl in self._running.values():
-            crawl.suspend()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.leave()
+        assert self._leave_by is not None
+        for task in self._beside:
+            task.cancel()
+        left = [*self._tasks.values(), *self._beside]
+        if left:
+            _done, late = await asyncio.wait(left, timeout=max(0.0, self._leave_by - time.monotonic()))
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
-    async def start(self, topic: Topic, settings: Settings, policy_from: int | None = None) -> int:
-        examples = await asyncio.to_thread(read_examples, topic)
-        number = await engine.create(self._database, topic, settings, examples, policy_from)
-        await self._run(number)
-        return number
+    def leave(self) -> None:
+        """Let every crawl save itself and end, to go on at the next start."""
+        self.is_ready = False
+        if self._leave_by is None:
+            self._leave_by = time.monotonic() + LEAVE_SECONDS
+        for crawl in self._running.values():
+            crawl.suspend(LEAVE_PATIENCE_SECONDS)
+
+    # ---- looking ----
+
+    @property
+    def fetches(self) -> int:
+        """How many are under way."""
+        return self._manners.slots.under_way if self._manners else 0
+
+    @property
+    def running(self) -> Mapping[int, Crawl]:
+        """The crawls that run or are paused."""
+        return self._running
+
+    async def record(self, number: int) -> CrawlRecord:
+        return await crawls.get(self._database, number)
 
     async def status(self, number: int) -> tuple[CrawlState, Summary]:
         crawl = self._running.get(number)
         if crawl:
             return crawl.state, crawl.summary()
-        if number in self._failed:
-            # A database that refuses to be written does not know that the crawl has ended.
-            return CrawlState.FAILED, self._failed[number]
-        record = await crawls.get(self._database, number)
-        return record.state, await crawls.summary(self._database, record)
+        known = self._ended.get(number)
+        if known is None:
+            record = await self.record(number)
+            known = record.state, await crawls.summary(self._database, record)
+            if record.state not in ACTIVE:
+                self._ended[number] = known
+        return known
 
-    async def every(self) -> list[tuple[CrawlState, Summary]]:
-        return [await self.status(record.id) for record in await crawls.every(self._database)]
+    async def tree(self, number: int) -> list[NodeLook]:
+        """The nodes of a crawl's Tree-Frontier; one that does not run is loaded to be looked at."""
+        crawl = self._running.get(number)
+        if crawl:
+            return crawl.tree()
+        if number not in self._trees:
+            loaded = await Crawl.load(self._database, number, manners=self._manners)
+            # One tree is remembered: that of the crawl somebody looks at.
+            self._trees = {number: loaded.tree()}
+            await loaded.close()
+        return self._trees[number]
 
-    async def running(self, number: int) -> Crawl:
+    async def politeness(self, number: int) -> Politeness:
+        crawl = self._running.get(number)
+        if crawl:
+            return crawl.politeness()
+        return Politeness(0, [], [], 0, await links.refusals(self._database, number))
+
+    # ---- steering ----
+
+    async def start(
+        self, topic: Topic, settings: Settings, policy_from: int | None = None, key: StartKey | None = None
+    ) -> int:
+        """Start a crawl; the same `key` again leads to the crawl it has started."""
+        async with self._one_start:
+            if key and (known := await crawls.started_by(self._database, key)):
+                return known
+            self._refuse_one_too_many()
+            examples = await asyncio.to_thread(read_examples, topic)
+            number = await engine.create(self._database, topic, settings, examples, policy_from, start=key)
+            try:
+                await self._run(number)
+            except Exception as error:
+                await self._fail(number, str(error))
+                raise
+        return number
+
+    async def steered(self, number: int) -> Crawl:
         """The crawl, if it can be steered; otherwise why not."""
         crawl = self._running.get(number)
         if crawl is None:
-            record = await crawls.get(self._database, number)
+            record = await self.record(number)
+            if record.state in ACTIVE:
+                raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
             raise ControlError(f"Crawl {number} is {record.state}; it does not run.")
         return crawl
 
     async def resume(self, number: int) -> None:
         crawl = self._running.get(number)
         if crawl:
+            self._refuse_one_too_many()
             crawl.unpause()
             return
-        record = await crawls.get(self._database, number)
+        record = await self.record(number)
+        if record.state in ACTIVE:
+            raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
         if record.state is CrawlState.FINISHED:
-            raise ControlError(f"Crawl {number} is finished ({record.stop_reason}); there is nothing to resume.")
+            await self._refuse_what_is_done(record)
+        self._refuse_one_too_many()
         await self._run(number)
 
     async def stop(self, number: int) -> None:
         """Stop a crawl and wait until its last step is saved."""
-        crawl = await self.running(number)
-        crawl.stop()
-        await asyncio.gather(*(task for task in self._tasks if task.get_name() == f"crawl {number}"))
+        crawl = await self.steered(number)
+        crawl.stop(STOP_PATIENCE_SECONDS)
+        await asyncio.wait([self._tasks[number]])
+
+    async def change(self, number: int, changed: Mapping[str, Any]) -> None:
+        """Give a crawl another budget or cap; one that has ended goes on with it when it is resumed."""
+        crawl = self._running.get(number)
+        if crawl:
+            await crawl.change(changed)
+            return
+        loaded = await self._loaded(number)
+        await loaded.change(changed)
+        await loaded.close()
+
+    async def add_seeds(self, number: int, urls: Sequence[str]) -> int:
+        """Place more seeds; one that has ended fetches them when it is resumed."""
+        crawl = self._running.get(number)
+        if crawl:
+            return await crawl.add_seeds(urls)
+        loaded = await self._loaded(number)
+        placed = await loaded.add_seeds(urls)
+        await loaded.close()
+        return placed
 
     async def feedback(self, number: int, page: int, relevant: bool) -> tuple[int, bool]:
         """Keep a label; how many there are by now, and whether a running crawl learns from it."""
@@ -103,10 +204,41 @@ class Keeper:
         if crawl:
             await crawl.feedback(page, relevant)
         else:
-            await crawls.get(self._database, number)
-            await judging.check_page(self._database, number, page)
-            await self._database.write(judging.new_label(number, page, relevant))
-        return await judging.label_count(self._database, number), crawl is not None
+            record = await self.record(number)
+            await judging.judged_page(self._database, number, page)
+            await self._database.write(*judging.new_word(number, page, relevant))
+            self._forget(record.id)
+        trains = crawl is not None and crawl.can_learn_topic
+        return await judging.label_count(self._database, number), trains
+
+    async def delete(self, number: int) -> None:
+        """Remove an ended crawl; it is gone at once, its rows soon after."""
+        record = await self.record(number)
+        if number in self._running or number in self._starting or record.state in ACTIVE:
+            raise ControlError(f"Crawl {number} is {record.state}; stop it before it is deleted.")
+        await removal.begin(self._database, number)
+        self._forget(number)
+        self._do_beside(removal.finish(self._database, number, self._folder))
+
+    # ---- running ----
+
+    async def _take_up(self) -> None:
+        """Go on with what ran before, then start what has no crawl yet; the service answers meanwhile."""
+        for number in await removal.unfinished(self._database):
+            self._do_beside(removal.finish(self._database, number, self._folder))
+        records = await crawls.every(self._database)
+        for record in records:
+            if record.state in ACTIVE:
+                try:
+                    await self._run(record.id, paused=record.state is CrawlState.PAUSED)
+                except TresError as error:
+                    # One that cannot be had must not keep the others from going on.
+                    logger.error("crawl %d cannot go on: %s", record.id, error)
+                    await self._fail(record.id, str(error))
+        if self._settings.serve.topics_dir:
+            files = await asyncio.to_thread(lambda: sorted(Path(self._settings.serve.topics_dir).glob("*.toml")))
+            await self._start_topics(files, {record.topic.name for record in records})
+        self.is_ready = True
 
     async def _run(self, number: int, paused: bool = False) -> None:
         if number in self._starting or number in self._running:
@@ -119,28 +251,77 @@ class Keeper:
             self._running[number] = crawl
         finally:
             self._starting.discard(number)
+        self._forget(number)
         if paused:
             crawl.pause()
-        task = asyncio.create_task(self._to_its_end(crawl), name=f"crawl {number}")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[number] = asyncio.create_task(self._to_its_end(crawl), name=f"crawl {number}")
 
     async def _to_its_end(self, crawl: Crawl) -> None:
         try:
             summary = await crawl.run()
             logger.info("crawl %d ended: %s", crawl.id, summary.stop_reason)
             if summary.stop_reason is StopReason.FAILED:
-                self._failed[crawl.id] = summary
+                # A database that refuses to be written does not know that the crawl has ended.
+                self._ended[crawl.id] = CrawlState.FAILED, summary
         except Exception:
             logger.exception("crawl %d ended by a fault of the program", crawl.id)
-            self._failed[crawl.id] = replace(crawl.summary(), stop_reason=StopReason.FAILED)
+            self._ended[crawl.id] = CrawlState.FAILED, replace(crawl.summary(), stop_reason=StopReason.FAILED)
+            await self._fail(crawl.id, "a fault of the program; its log has the details")
         finally:
-            del self._running[crawl.id]
+            del self._running[crawl.id], self._tasks[crawl.id]
+
+    async def _fail(self, number: int, detail: str) -> None:
+        try:
+            await self._database.write(
+                crawls.state_change(number, CrawlState.FAILED, StopReason.FAILED, detail),
+                crawls.event(number, CrawlState.FAILED, reason=StopReason.FAILED, detail=detail),
+            )
+        except StoreError as error:
+            logger.warning("crawl %d: its end could not be saved: %s", number, error)
+
+    async def _loaded(self, number: int) -> Crawl:
+        """A crawl that does not run, to be changed and closed again."""
+        record = await self.record(number)
+        if record.state in ACTIVE or number in self._starting:
+            raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
+        self._forget(number)
+        return await Crawl.load(self._database, number, manners=self._manners)
+
+    def _refuse_one_too_many(self) -> None:
+        most = self._settings.serve.slots
+        active = sum(crawl.state is CrawlState.RUNNING for crawl in self._running.values()) + len(self._starting)
+        if active >= most:
+            raise ControlError(
+                f"{active} crawls run, as many as there are fetches for (serve.slots = {most}). Pause or stop one."
+            )
+
+    async def _refuse_what_is_done(self, record: CrawlRecord) -> None:
+        """A finished crawl can go on only if it has been given more to do."""
+        _, summary = await self.status(record.id)
+        told = f"Crawl {record.id} is finished ({record.stop_reason}); there is nothing to resume."
+        if summary.pages >= Settings.kept(record.settings).crawl.max_pages:
+            raise ControlError(f"{told} Give it a larger budget first: PATCH with max_pages.")
+        if not summary.waiting:
+            raise ControlError(f"{told} Add seeds first.")
+
+    def _forget(self, number: int) -> None:
+        self._ended.pop(number, None)
+        self._trees.pop(number, None)
+
+    def _do_beside(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._done_beside)
+
+    def _done_beside(self, task: asyncio.Task[None]) -> None:
+        self._beside.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            logger.error("work beside the crawls failed", exc_info=error)
 
     async def _start_topics(self, files: list[Path], known: set[str]) -> None:
         for path in files:
             try:
-                topic = load_topic(path)
+                topic = await asyncio.to_thread(load_topic, path)
                 if topic.name not in known:
                     known.add(topic.name)
                     await self.start(topic, self._settings.replaced("crawl", topic.crawl))

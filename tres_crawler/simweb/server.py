@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Self, cast
 
 from tres_crawler.errors import ConfigError
 from tres_crawler.simweb.answers import LIMIT_SECONDS, Answer, answer, is_limited, is_print, too_many, version, web_date
@@ -94,7 +94,7 @@ class SimServer:
         self._started = time.time()
         self._date = 0, web_date(0.0)
 
-    async def __aenter__(self) -> SimServer:
+    async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Sequence
@@ -147,6 +148,12 @@ class Warc:
 # ---- reading ----
 
 
+def remove_files(folder: Path, crawl: int) -> None:
+    """Remove the WARC files of a crawl."""
+    for path in _warc_folder(folder).glob(f"crawl-{crawl}-*.warc.gz"):
+        path.unlink(missing_ok=True)
+
+
 async def has_texts(database: Database, crawl: int) -> bool:
     return await _has_rows(database, texts, crawl)
 
@@ -163,14 +170,17 @@ async def read_texts(database: Database, crawl: int, first: int, last: int) -> d
     return {row.page: zlib.decompress(row.body).decode() for row in found}
 
 
-async def exchanges(database: Database, crawl: int, folder: Path) -> AsyncIterator[bytes | None]:
-    """Every kept exchange as its compressed records, by page; None for one whose bytes are gone or damaged."""
-    last = 0
+async def exchanges(
+    database: Database, crawl: int, folder: Path, after: int = 0, until: int | None = None
+) -> AsyncIterator[bytes | None]:
+    """Kept exchanges as their compressed records, by page; None for one whose bytes are gone or damaged."""
     query = select(records).where(records.c.crawl == crawl).order_by(records.c.page).limit(READ_CHUNK)
-    while chunk := await database.rows(query.where(records.c.page > last)):
+    if until is not None:
+        query = query.where(records.c.page <= until)
+    while chunk := await database.rows(query.where(records.c.page > after)):
         for row in chunk:
-            yield _read(_warc_folder(folder) / row.file, row.offset, row.length)
-        last = chunk[-1].page
+            yield await asyncio.to_thread(_read, _warc_folder(folder) / row.file, row.offset, row.length)
+        after = chunk[-1].page
 
 
 async def _has_rows(database: Database, table: Table, crawl: int) -> bool:

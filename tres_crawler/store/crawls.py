@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Integer, bindparam, case, cast, func, insert, select, update
 
-from tres_crawler.errors import NotFound
+from tres_crawler.errors import ControlError, NotFound
 from tres_crawler.records import CrawlState, LinkState, Outcome, StopReason, Summary, Topic
 from tres_crawler.store.database import AnyRow, Change, Database
 from tres_crawler.store.tables import crawls, events, links, metric_points, nodes, pages
@@ -41,6 +41,10 @@ METRICS = (
 )
 
 
+DELETED = "deleted"
+"""State of a crawl that is shown to nobody; what is left of it is being removed."""
+
+
 @dataclass(frozen=True)
 class CrawlRecord:
     """What a crawl was asked to do and where it stands."""
@@ -57,7 +61,23 @@ class CrawlRecord:
     seconds: float
 
 
-async def create(database: Database, topic: Topic, settings: Mapping[str, Any], policy: str, random_seed: int) -> int:
+@dataclass(frozen=True)
+class StartKey:
+    """What a caller names a start by, so that asking twice starts once."""
+
+    key: str
+    body: str
+    """Fingerprint of what was asked for."""
+
+
+async def create(
+    database: Database,
+    topic: Topic,
+    settings: Mapping[str, Any],
+    policy: str,
+    random_seed: int,
+    start: StartKey | None = None,
+) -> int:
     return await database.insert(
         insert(crawls).values(
             topic=topic.name,
@@ -67,19 +87,32 @@ async def create(database: Database, topic: Topic, settings: Mapping[str, Any], 
             random_seed=random_seed,
             state=CrawlState.RUNNING,
             created_at=time.time(),
+            start_key=start.key if start else None,
+            start_body=start.body if start else None,
         )
     )
 
 
+async def started_by(database: Database, start: StartKey) -> int | None:
+    """The crawl that was started under this key; a key that was used for something else is refused."""
+    found = await database.rows(select(crawls.c.id, crawls.c.start_body).where(crawls.c.start_key == start.key))
+    if not found:
+        return None
+    if found[0].start_body != start.body:
+        raise ControlError(f"This Idempotency-Key started crawl {found[0].id}, which was asked for otherwise.")
+    return int(found[0].id)
+
+
 async def get(database: Database, crawl: int) -> CrawlRecord:
-    found = await database.rows(select(crawls).where(crawls.c.id == crawl))
+    found = await database.rows(select(crawls).where(crawls.c.id == crawl, crawls.c.state != DELETED))
     if not found:
         raise NotFound(f"There is no crawl {crawl} here. `tres crawls` lists those in the data directory.")
     return _record(found[0])
 
 
 async def every(database: Database) -> list[CrawlRecord]:
-    return [_record(row) for row in await database.rows(select(crawls).order_by(crawls.c.id))]
+    shown = select(crawls).where(crawls.c.state != DELETED)
+    return [_record(row) for row in await database.rows(shown.order_by(crawls.c.id))]
 
 
 def state_change(crawl: int, state: CrawlState, reason: StopReason | None = None, detail: str | None = None) -> Change:
@@ -100,6 +133,11 @@ def state_change(crawl: int, state: CrawlState, reason: StopReason | None = None
 
 def event(crawl: int, kind: str, **detail: Any) -> Change:
     return Change(INSERT_EVENT, [{"crawl": crawl, "at": time.time(), "kind": kind, "detail": detail}])
+
+
+def relevant_site(crawl: int, site: str, page: int, url: str, title: str) -> Change:
+    """The first relevant page of a site was found."""
+    return event(crawl, "relevant site", site=site, page=page, url=url, title=title)
 
 
 def settings_change(crawl: int, settings: Mapping[str, Any]) -> Change:

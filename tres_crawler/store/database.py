@@ -19,6 +19,8 @@ AnyRow = Row[*tuple[Any, ...]]
 
 READERS = 40
 """Connections kept open, the writer's included; a crawl reads a row for each of its slots."""
+WAIT_SECONDS = 600.0
+"""How long a reader waits for one of them: on a machine that is busy otherwise, long is better than never."""
 BATCH_STEPS = 64
 """Most writes that share a commit; while one commit runs, the next batch gathers by itself."""
 
@@ -48,7 +50,7 @@ class Database:
 
     async def __aenter__(self) -> Database:
         await asyncio.to_thread(migrate.check if self.read_only else migrate.upgrade, self.url)
-        self._engine = create_async_engine(self.url, pool_size=READERS, max_overflow=0)
+        self._engine = create_async_engine(self.url, pool_size=READERS, max_overflow=0, pool_timeout=WAIT_SECONDS)
         sqlite.prepare(self._engine.sync_engine, self.read_only)
         if not self.read_only:
             try:

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 from tres_crawler.errors import NotFound
 from tres_crawler.records import Example, Judgement, Outcome, PageText
-from tres_crawler.store.database import Change, Database
+from tres_crawler.store.database import AnyRow, Change, Database
 from tres_crawler.store.tables import examples, judgements, labels, links, pages, readings, sites, snapshots
 
 INSERT_READING = insert(readings)
@@ -30,6 +30,11 @@ SET_JUDGEMENT = (
         reward=bindparam("now_reward"),
         judge_version=bindparam("now_version"),
     )
+)
+SET_RELEVANT = (
+    update(pages)
+    .where(pages.c.crawl == bindparam("of_crawl"), pages.c.number == bindparam("of_page"))
+    .values(relevant=bindparam("now_relevant"), reward=bindparam("now_reward"))
 )
 KIND = "judge"
 _LABELS = count()
@@ -76,6 +81,12 @@ def new_label(crawl: int, page: int, relevant: bool) -> Change:
     # Given twice within a tick of the clock, the second must still be the newer one.
     at = time.time() + next(_LABELS) % 1000 * 1e-6
     return Change(INSERT_LABEL, [{"crawl": crawl, "page": page, "at": at, "relevant": relevant}])
+
+
+def new_word(crawl: int, page: int, relevant: bool) -> list[Change]:
+    """A label that counts at once, whatever the judge holds of the page."""
+    now = {"of_crawl": crawl, "of_page": page, "now_relevant": relevant, "now_reward": float(relevant)}
+    return [new_label(crawl, page, relevant), Change(SET_RELEVANT, [now])]
 
 
 def new_version(crawl: int, version: int, body: bytes) -> Change:
@@ -165,13 +176,17 @@ async def judged_pages(database: Database, crawl: int, before_version: int | Non
     ]
 
 
-async def check_page(database: Database, crawl: int, page: int) -> None:
-    """Refuse a label for a page that is not there or was never judged."""
-    found = await database.rows(select(pages.c.outcome).where(pages.c.crawl == crawl, pages.c.number == page))
+async def judged_page(database: Database, crawl: int, page: int) -> AnyRow:
+    """A page that can be labelled; one that is not there or was never judged is refused."""
+    columns = (pages.c.outcome, pages.c.relevant, pages.c.url, pages.c.title, pages.c.site, sites.c.name)
+    same_site = (sites.c.crawl == pages.c.crawl) & (sites.c.number == pages.c.site)
+    this = (pages.c.crawl == crawl, pages.c.number == page)
+    found = await database.rows(select(*columns).join(sites, same_site).where(*this))
     if not found:
         raise NotFound(f"Crawl {crawl} has no page {page}.")
     if found[0].outcome != Outcome.JUDGED:
         raise NotFound(f"Page {page} of crawl {crawl} was not judged ({found[0].outcome}), so it cannot be labelled.")
+    return found[0]
 
 
 async def label_count(database: Database, crawl: int) -> int:

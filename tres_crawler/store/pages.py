@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from sqlalchemy import insert, select
 
 from tres_crawler.records import Judgement, Link, Outcome
@@ -46,6 +48,11 @@ class PageRecord:
     explored: bool = False
     """Chosen at random and not for its value."""
     learner_version: int | None = None
+    features: npt.NDArray[np.float32] | None = field(default=None, compare=False)
+    """As they were known when its link was chosen."""
+    first_link: int | None = None
+    new_links: int = 0
+    """Links that were first seen on it: so many numbers from `first_link` on."""
 
 
 def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
@@ -78,6 +85,9 @@ def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
                     "leaf": page.leaf,
                     "explored": page.explored,
                     "learner_version": page.learner_version,
+                    "features": None if page.features is None else page.features.tobytes(),
+                    "first_link": page.first_link,
+                    "new_links": page.new_links,
                     "fetched_at": page.fetched_at,
                 }
             ],
@@ -96,6 +106,11 @@ def new_page(crawl: int, page: PageRecord) -> tuple[Change, Change]:
             ],
         ),
     )
+
+
+async def read(database: Database, crawl: int, number: int) -> AnyRow:
+    """What is kept of one page."""
+    return (await database.rows(select(pages).where(pages.c.crawl == crawl, pages.c.number == number)))[0]
 
 
 async def outcomes(database: Database, crawl: int) -> Sequence[AnyRow]:
@@ -132,10 +147,15 @@ EXPORT_COLUMNS = (
     "probability",
     "outlinks",
     "fetched_at",
+    "judge_version",
+    "duplicate_of",
+    "value",
 )
 
 
-async def export(database: Database, crawl: int, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+async def export(
+    database: Database, crawl: int, after: int = 0, until: int | None = None
+) -> AsyncIterator[dict[str, Any]]:
     """Every page in order, as the columns of EXPORT_COLUMNS; `after` is the last number already had."""
     query = (
         select(
@@ -154,6 +174,9 @@ async def export(database: Database, crawl: int, after: int = 0) -> AsyncIterato
             pages.c.probability,
             pages.c.outlinks,
             pages.c.fetched_at,
+            pages.c.judge_version,
+            pages.c.duplicate_of,
+            pages.c.value,
         )
         .join(sites, (sites.c.crawl == pages.c.crawl) & (sites.c.number == pages.c.site))
         .join(hosts, (hosts.c.crawl == pages.c.crawl) & (hosts.c.number == pages.c.host))
@@ -162,6 +185,8 @@ async def export(database: Database, crawl: int, after: int = 0) -> AsyncIterato
         .order_by(pages.c.number)
         .limit(EXPORT_CHUNK)
     )
+    if until is not None:
+        query = query.where(pages.c.number <= until)
     while chunk := await database.rows(query.where(pages.c.number > after)):
         for row in chunk:
             yield row._asdict()

@@ -54,6 +54,9 @@ crawls = Table(
     Column("created_at", Double, nullable=False),
     Column("ended_at", Double),
     Column("seconds", Double, nullable=False, server_default="0"),
+    Column("start_key", String(200)),
+    Column("start_body", String(64)),
+    Index("crawls_by_start_key", "start_key", unique=True),
     sqlite_autoincrement=True,  # the id of a deleted crawl is never given again
 )
 
@@ -122,7 +125,12 @@ pages = _clustered(
     Column("fetched_at", Double, nullable=False),
     Column("simhash", BigInteger),
     Column("learner_version", Integer),
+    Column("features", LargeBinary),
+    Column("first_link", Integer),
+    Column("new_links", Integer, nullable=False, server_default="0"),
     UniqueConstraint("crawl", "url_key"),
+    Index("pages_by_site", "crawl", "site", "relevant"),
+    Index("pages_by_link", "crawl", "link"),
 )
 
 # Every time a page was asked for and answered; the first visit is the one that made the page.
@@ -231,13 +239,78 @@ snapshots = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
-# Relevant pages worth visiting again.
+# Relevant pages worth visiting again, and what visits have told of each (recrawl/estimate.py).
 sources = _clustered(
     "sources",
     _key("crawl"),
     _key("page"),
     Column("added_at", Double, nullable=False),
     Column("retired_at", Double),
+    Column("retired_reason", Text),
+    Column("etag", Text),
+    Column("last_modified", Text),
+    Column("tried_at", Double, nullable=False, server_default="0"),
+    Column("visited_at", Double, nullable=False, server_default="0"),
+    Column("changed_at", Double),
+    Column("missing", SmallInteger, nullable=False, server_default="0"),
+    *(
+        Column(name, Double, nullable=False, server_default="0")
+        for name in (
+            "changes",
+            "exposure",
+            "rate",
+            "square",
+            "worth",
+            "found",
+            "seconds",
+            "bytes",
+            "visits",
+            "truths",
+            "lies",
+            "utility",
+            "cost",
+        )
+    ),
+    Column("stated_at", Double),
+    Column("memory", Double),
+    Column("due_at", Double),
+)
+
+# The text of a source as it was last seen, as hashes of its runs of words, and the words that were new then.
+prints = Table(
+    "prints",
+    metadata,
+    _key("crawl"),
+    _key("page"),
+    Column("body", LargeBinary, nullable=False),
+    Column("added", LargeBinary, nullable=False),
+)
+
+# What was new on a source when a visit found it changed.
+news = Table(
+    "news",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("crawl", Integer, nullable=False),
+    Column("page", Integer, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("share", Double, nullable=False),
+    Column("value", Double, nullable=False),
+    Column("segments", JSON, nullable=False),
+    Index("news_by_crawl", "crawl", "id"),
+)
+
+# The schedule of a crawl as a whole.
+recrawls = Table(
+    "recrawls",
+    metadata,
+    _key("crawl"),
+    Column("price", Double, nullable=False),
+    Column("faded", Double, nullable=False),
+    Column("faded_exposure", Double, nullable=False),
+    Column("visits", Integer, nullable=False),
+    Column("changes", Integer, nullable=False),
+    Column("troubles", Integer, nullable=False),
 )
 
 # Every answer to GET /robots.txt, the newest counts; shared by all crawls, since a host's rules do not depend on
@@ -275,4 +348,12 @@ events = Table(
     Column("kind", String(40), nullable=False),
     Column("detail", JSON, nullable=False),
     Index("events_by_crawl", "crawl", "id"),
+)
+
+# Up to which event each address has been told.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("url", String(2000), primary_key=True),
+    Column("event", Integer, nullable=False),
 )

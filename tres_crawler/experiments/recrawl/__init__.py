@@ -1,0 +1,1 @@
+"""The recrawl laboratory: the systems of four papers, each beside its published figures."""

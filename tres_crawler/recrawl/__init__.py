@@ -1,0 +1,1 @@
+"""Which known page to visit again."""

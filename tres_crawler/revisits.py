@@ -1,0 +1,385 @@
+"""Visiting known pages again: which and when, what has changed, and what becomes of a page that is gone."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import numpy as np
+
+from tres_crawler.config import RecrawlSettings
+from tres_crawler.errors import BadStatus, Blocked, Disallowed, FetchError, Postponed
+from tres_crawler.ledger import Ledger
+from tres_crawler.parse import parse_page
+from tres_crawler.records import Document, Fetched, Outcome, Outlink, PageText, Validators
+from tres_crawler.recrawl.estimate import Estimates, Evidence
+from tres_crawler.recrawl.news import News, prints_of, share_gone, whats_new
+from tres_crawler.recrawl.policies import create_estimates, create_scheduler
+from tres_crawler.recrawl.scheduler import Beliefs, Finding, Scheduler, Source
+from tres_crawler.relevance import Relevance
+from tres_crawler.store import crawls, pages, sources
+from tres_crawler.store.database import AnyRow, Change, Database
+from tres_crawler.store.pages import PageRecord
+from tres_crawler.visits import Visits
+
+logger = logging.getLogger(__name__)
+
+GONE = (404, 410)
+CONFIRMATIONS = 2
+"""So many visits in a row must find a page gone, or moved, before it is given up."""
+LOOK_AGAIN_SECONDS = 1.0
+"""When nothing is due."""
+NO_LONGER_RELEVANT = "no longer relevant"
+EVIDENCE = tuple(field.name for field in fields(Evidence))
+
+Clock = Callable[[], float]
+
+
+def steady_clock() -> Clock:
+    """The time of day, which from now on no change of the system's clock moves."""
+    ahead = time.time() - time.monotonic()
+    return lambda: ahead + time.monotonic()
+
+
+class Allowance:
+    """Visits that may be made: a share of what is fetched, or so many a minute; never many at once."""
+
+    def __init__(self, settings: RecrawlSettings, most: int) -> None:
+        self._per_fetch = settings.share / (1 - settings.share)
+        self._per_second = settings.visits_per_minute / 60
+        self._most = most
+        self._earned_at: float | None = None
+        self.visits = 0.0
+
+    def earn_by_fetch(self) -> None:
+        self.visits = min(self.visits + self._per_fetch, self._most)
+        self._earned_at = None
+
+    def earn_by_time(self, now: float) -> None:
+        if self._earned_at is not None:
+            self.visits = min(self.visits + (now - self._earned_at) * self._per_second, self._most)
+        self._earned_at = now
+
+    @property
+    def wait_seconds(self) -> float:
+        """Until a visit may be made, at so many a minute."""
+        return max(0.0, 1 - self.visits) / self._per_second
+
+
+class Revisits:
+    """Every relevant page is a source until it is retired; a visit is saved whole, with what it changed."""
+
+    def __init__(
+        self,
+        crawl: int,
+        settings: RecrawlSettings,
+        seed: int,
+        slots: int,
+        database: Database,
+        relevance: Relevance,
+        clock: Clock | None = None,
+        beliefs: Beliefs | None = None,
+    ) -> None:
+        self.settings = settings
+        self.in_flight = 0
+        self.must_follow_judge = False
+        """Whether pages may have been judged anew, so that `sync` is due."""
+        self.estimates: Estimates = create_estimates(settings)
+        self.scheduler: Scheduler = create_scheduler(settings, self.estimates, seed, beliefs)
+        self._crawl = crawl
+        self._database = database
+        self._relevance = relevance
+        self._clock = clock or steady_clock()
+        self._allowance = Allowance(settings, slots)
+        self._hosts: dict[int, int] = {}
+        self._counts = {"visits": 0, "changes": 0, "troubles": 0}
+        self._has_begun = False
+        self._visits: Visits
+        self._ledger: Ledger
+
+    def join(self, visits: Visits, ledger: Ledger) -> None:
+        """Whom to ask for pages, and where to save; both know the crawl's other parts."""
+        self._visits, self._ledger = visits, ledger
+
+    @property
+    def is_on(self) -> bool:
+        return self.settings.mode != "off"
+
+    @property
+    def monitors(self) -> bool:
+        """Whether there is something left to do when nothing is left to discover."""
+        return self.settings.mode == "monitor" and len(self._hosts) > 0
+
+    # ---- which pages are sources ----
+
+    async def restore(self) -> None:
+        """Take up what was saved, and make sources of relevant pages that are none yet."""
+        if not self.is_on:
+            return
+        now = self._clock()
+        saved = await sources.progress(self._database, self._crawl)
+        if saved:
+            self._has_begun = True
+            self.estimates.faded, self.estimates.faded_exposure = saved["faded"], saved["faded_exposure"]
+            self._counts = {name: int(saved[name]) for name in self._counts}
+            self.scheduler.price = saved["price"]
+        found = await sources.live(self._database, self._crawl)
+        for row in found:
+            known = row._mapping
+            # What was seen "in the future", before the clock was set right, was seen now at the latest.
+            evidence = Evidence(**{name: known[name] for name in EVIDENCE})
+            evidence.visited_at = min(evidence.visited_at, now)
+            self._hosts[row.page] = row.host
+            self.estimates.add(row.page, row.host, evidence)
+        # What is believed of one rests on all.
+        for row in found:
+            self.scheduler.add(Source(row.page, row.host, min(row.tried_at, now), row.memory))
+        await self.sync()
+
+    async def sync(self) -> None:
+        """Let sources follow what is held to be relevant by now."""
+        self.must_follow_judge = False
+        if not self.is_on:
+            return
+        changes: list[Change] = []
+        for row in await sources.unknown(self._database, self._crawl):
+            if row.number not in self._hosts:
+                changes += self._adopt(row.number, row.host, Evidence(min(row.fetched_at, self._clock())), Validators())
+        for page in await sources.irrelevant(self._database, self._crawl):
+            changes += self._retire(page, NO_LONGER_RELEVANT)
+            changes.append(sources.retirement(self._crawl, page, self._clock(), NO_LONGER_RELEVANT))
+        if not self._has_begun:
+            self._has_begun = True
+            changes.append(sources.begun(self._crawl, self._progress()))
+        await self._database.write(*changes)
+
+    def adopt(self, page: PageRecord, number: int, fetched: Fetched, document: Document) -> list[Change]:
+        """A page was found relevant: visit it again."""
+        if not self.is_on:
+            return []
+        now = self._clock()
+        evidence = Evidence(now, stated_at=_stated_at(fetched, now))
+        return [
+            *self._adopt(number, page.host, evidence, Validators.of(fetched)),
+            sources.new_prints(self._crawl, number, prints_of(document.text).tobytes(), b""),
+        ]
+
+    def _adopt(self, number: int, host: int, evidence: Evidence, known: Validators) -> list[Change]:
+        self._hosts[number] = host
+        self.estimates.add(number, host, evidence)
+        self.scheduler.add(Source(number, host, evidence.visited_at))
+        state = self._state(number, evidence.visited_at, known)
+        return [sources.new_source(self._crawl, number, evidence.visited_at, state)]
+
+    def _retire(self, number: int, reason: str) -> list[Change]:
+        if self._hosts.pop(number, None) is None:
+            return []
+        logger.info("source %d is retired: %s", number, reason)
+        self.estimates.retire(number)
+        self.scheduler.retire(number)
+        return [crawls.event(self._crawl, "source retired", page=number, reason=reason)]
+
+    # ---- choosing ----
+
+    def earn(self) -> None:
+        """A new page is being fetched, so known ones may be visited too."""
+        self._allowance.earn_by_fetch()
+
+    def choose(self, free: int, discovering: bool) -> Iterator[int]:
+        """Sources to visit now; each has its host reserved."""
+        if not self.is_on or free <= 0:
+            return
+        if not discovering:
+            self._allowance.earn_by_time(time.monotonic())
+        while (budget := min(free, int(self._allowance.visits))) > 0:
+            found = self.scheduler.choose(self._clock(), budget)
+            if not found:
+                return
+            for number in found:
+                if self._visits.seize(self._hosts[number], charge=False):
+                    free -= 1
+                    self._allowance.visits -= 1
+                    self.in_flight += 1
+                    yield number
+                else:
+                    self.scheduler.give_back(number)
+
+    @property
+    def wait_seconds(self) -> float | None:
+        """After which to look again when there is nothing to discover; None: no need to."""
+        if not self.monitors:
+            return None
+        return max(self._allowance.wait_seconds, LOOK_AGAIN_SECONDS if self._allowance.visits >= 1 else 0.0)
+
+    # ---- one visit ----
+
+    async def step(self, number: int) -> None:
+        """Ask for a page again; what is found is saved before the slot is free."""
+        source = await sources.read(self._database, self._crawl, number)
+        try:
+            known = Validators(source.etag, source.last_modified)
+            fetched = await self._visits.ask_again(source.url, source.host, known)
+        except Postponed:
+            self.scheduler.give_back(number)
+            self._allowance.visits += 1
+        except FetchError as trouble:
+            await self._fail(source, trouble)
+        else:
+            await self._look(source, fetched)
+        self.in_flight -= 1
+
+    async def _fail(self, source: AnyRow, trouble: FetchError) -> None:
+        """No page: it may be gone for good, or forbidden by now, or its host in trouble."""
+        status = trouble.status if isinstance(trouble, BadStatus) else None
+        logger.info("source %d: %s", source.page, trouble)
+        if isinstance(trouble, Disallowed | Blocked) and not trouble.retry:
+            await self._save(source, Finding(None), retire=trouble.reason)
+        elif status in GONE:
+            await self._miss(source, status, f"gone (status {status})")
+        else:
+            await self._save(source, Finding(None, status=status), missing=source.missing)
+
+    async def _miss(self, source: AnyRow, status: int, reason: str, moved_to: str | None = None) -> None:
+        missing = source.missing + 1
+        retire = reason if missing >= CONFIRMATIONS else None
+        outlinks = self._ledger.unseen([Outlink(moved_to, "")], 0) if moved_to else []
+        looks = (await self._relevance.judge.judge(None, [outlink.anchor for outlink in outlinks])).anchors
+        await self._save(source, Finding(None, status=status), missing, retire, outlinks=outlinks, looks=looks)
+
+    async def _look(self, source: AnyRow, fetched: Fetched) -> None:
+        if fetched.location is not None:
+            await self._miss(source, fetched.status, f"moved to {fetched.location}", fetched.location)
+        elif fetched.status == 304:
+            await self._save(source, _finding(fetched, self._clock(), changed=False), fetched=fetched)
+        else:
+            await self._compare(source, fetched, await parse_page(fetched))
+
+    async def _compare(self, source: AnyRow, fetched: Fetched, document: Document) -> None:
+        """Hold a page against what it was."""
+        if document.noindex:
+            await self._save(source, Finding(None, status=fetched.status), retire="its owner does not want it kept")
+            return
+        if not document.text or source.body is None:
+            # Nothing to compare, or nothing to compare with: this is its first version.
+            first = sources.new_prints(self._crawl, source.page, prints_of(document.text).tobytes(), b"")
+            others = [first] if document.text else []
+            await self._save(source, Finding(None, status=fetched.status), fetched=fetched, others=others)
+            return
+        news = whats_new(document.text, np.frombuffer(source.body, np.uint32))
+        faded = share_gone(np.frombuffer(source.added, np.uint32), news.prints) if source.added else None
+        outlinks = [] if document.nofollow else self._ledger.unseen(document.outlinks, source.depth)
+        read = PageText(document.title, "", news.added) if news.changed else None
+        judged = await self._relevance.judge.judge(read, [outlink.anchor for outlink in outlinks])
+        value = news.share * judged.page.probability if judged.page else 0.0
+        finding = _finding(fetched, self._clock(), news.changed, value, faded)
+        await self._save(
+            source,
+            finding,
+            fetched=fetched,
+            outlinks=outlinks,
+            looks=judged.anchors,
+            others=self._news(source.page, news, value) if news.changed else (),
+        )
+
+    def _news(self, page: int, news: News, value: float) -> list[Change]:
+        logger.info("source %d has news: %.0f %%", page, 100 * news.share)
+        return [
+            sources.prints_change(self._crawl, page, news.prints.tobytes(), prints_of(news.added).tobytes()),
+            sources.new_news(self._crawl, page, self._clock(), news.share, value, news.segments),
+        ]
+
+    async def _save(
+        self,
+        source: AnyRow,
+        finding: Finding,
+        missing: int = 0,
+        retire: str | None = None,
+        fetched: Fetched | None = None,
+        outlinks: Sequence[Outlink] = (),
+        looks: Iterable[float] = (),
+        others: Sequence[Change] = (),
+    ) -> None:
+        """Learn from a visit and commit it as one."""
+        number, now = source.page, self._clock()
+        if number not in self._hosts:
+            return  # retired meanwhile
+        self.estimates.observe(number, now, finding)
+        self.scheduler.observe(number, now, finding)
+        self._counts["visits"] += 1
+        self._counts["changes"] += bool(finding.changed)
+        self._counts["troubles"] += finding.changed is None
+        known = Validators.of(fetched) if fetched else Validators(source.etag, source.last_modified)
+        changed_at = now if finding.changed else source.changed_at
+        state = self._state(number, now, known, changed_at, missing)
+        retirement: list[Change] = []
+        if retire:
+            state |= {"retired_at": now, "retired_reason": retire}
+            retirement = self._retire(number, retire)
+        told = {"status": finding.status, "seconds": finding.seconds, "bytes": finding.bytes}
+        changes = [
+            sources.source_change(self._crawl, number, state),
+            sources.new_visit(self._crawl, number, now, {**told, "changed": bool(finding.changed)}),
+            sources.progress_change(self._crawl, self._progress()),
+            *retirement,
+            *others,
+        ]
+        if outlinks:
+            await self._ledger.save_more(await self._page(number), outlinks, looks, changes)
+        else:
+            await self._database.write(*changes)
+
+    async def _page(self, number: int) -> PageRecord:
+        row = await pages.read(self._database, self._crawl, number)
+        link = await self._ledger.link(row.link)
+        outcome = Outcome(row.outcome)
+        return PageRecord(number, link, row.url, row.host, row.site, outcome, row.fetched_at, reward=row.reward)
+
+    def _state(
+        self, number: int, tried_at: float, known: Validators, changed_at: float | None = None, missing: int = 0
+    ) -> dict[str, Any]:
+        """A source as it is saved."""
+        belief = self.estimates.belief(number)
+        return {
+            **asdict(self.estimates.evidence(number)),
+            "retired_at": None,
+            "retired_reason": None,
+            "etag": known.etag,
+            "last_modified": known.last_modified,
+            "tried_at": tried_at,
+            "changed_at": changed_at,
+            "missing": missing,
+            "utility": belief.utility,
+            "cost": belief.cost,
+            "memory": self.scheduler.memory(number),
+            "due_at": _finite(self.scheduler.due_at(number)),
+        }
+
+    def _progress(self) -> Mapping[str, float]:
+        faded = {"faded": self.estimates.faded, "faded_exposure": self.estimates.faded_exposure}
+        return {"price": self.scheduler.price, **faded, **self._counts}
+
+
+def _finding(fetched: Fetched, now: float, changed: bool, value: float = 0.0, faded: float | None = None) -> Finding:
+    return Finding(changed, value, fetched.seconds, len(fetched.body), fetched.status, _stated_at(fetched, now), faded)
+
+
+def _stated_at(fetched: Fetched, now: float) -> float | None:
+    """When a page says that it last changed, by our clock: its server's may be wrong, so its Date counts."""
+    said = {name.lower(): value for name, value in fetched.headers}
+    try:
+        age = parsedate_to_datetime(said["date"]) - parsedate_to_datetime(said["last-modified"])
+    except (KeyError, ValueError, TypeError, OverflowError):
+        return None
+    return now - age.total_seconds()
+
+
+def _finite(due: float | None) -> float | None:
+    return due if due is not None and due < float("inf") else None
+
+
+MakeRevisits = Callable[..., Revisits]
+"""Takes the arguments of Revisits that a crawl gives: all but clock and beliefs."""
