@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tres_crawler.config import FeatureSettings
-from tres_crawler.features import FURTHER, Describer, Floats, Numbers, PathState, SiteRatios
+from tres_crawler.features import FURTHER, FURTHER_SITE, Describer, Floats, Numbers, PathState, SiteRatios
 from tres_crawler.records import Outlink
 
 KEYWORDS = ("football", "world cup", "goal")
@@ -39,10 +39,8 @@ def described(
     state: PathState | None = None,
     sites: Numbers | None = None,
     ratios: SiteRatios | None = None,
-    depth: int = 0,
-    page_site: int | None = None,
 ) -> dict[str, list[float]]:
-    """The columns of links on a page, by name; the judge holds 0.25 of every anchor."""
+    """The columns of links on a page, by name; the judge holds 0.25 of every anchor, and words tell nothing."""
     describer = Describer(settings or FeatureSettings(), KEYWORDS)
     rows = describer.describe(
         state,
@@ -50,8 +48,7 @@ def described(
         np.full(len(outlinks), 0.25, np.float32),
         np.zeros(len(outlinks), np.int64) if sites is None else sites,
         ratios or SiteRatios(),
-        depth=depth,
-        page_site=page_site,
+        np.full(len(outlinks), 0.5, np.float32),
     )
     assert rows.dtype == np.float32
     assert rows.shape == (len(outlinks), describer.dim)
@@ -182,13 +179,14 @@ def test_refreshing_renews_the_site_and_nothing_else(name: str) -> None:
     describer = Describer(FeatureSettings.model_validate({"set": name}), KEYWORDS)
     ratios = SiteRatios()
     links = [Outlink("https://a.test/goal", "goal"), Outlink("https://b.test/", "b")]
-    placed = describer.describe(path(True), links, floats(0.9, 0.1), numbers(1, 2), ratios, depth=1)
+    placed = describer.describe(path(True), links, floats(0.9, 0.1), numbers(1, 2), ratios, floats(0.5, 0.5))
     before = placed.copy()
     ratios.add(1, relevant=True)
     refreshed = describer.refresh(placed, numbers(1, 2), ratios)
     np.testing.assert_array_equal(placed, before)
-    site = [describer.columns.index("site_ratio"), describer.columns.index("site_known")]
-    assert refreshed[:, site].tolist() == [[1.0, 1.0], [0.5, 0.5]]
+    site = [at for at, column in enumerate(describer.columns) if column.startswith("site_")]
+    assert refreshed[:, site[:2]].tolist() == [[1.0, 1.0], [0.5, 0.5]]
+    assert all(refreshed[0, site] > placed[0, site])
     others = [at for at in range(describer.dim) if at not in site]
     np.testing.assert_array_equal(refreshed[:, others], placed[:, others])
 
@@ -204,52 +202,36 @@ def test_without_site_features_there_is_nothing_to_refresh() -> None:
 
 def test_the_extended_set_begins_with_the_papers_columns() -> None:
     paper, extended = Describer(FeatureSettings(), ()), Describer(EXTENDED, ())
-    assert extended.columns == paper.columns + FURTHER
+    assert extended.columns == paper.columns + FURTHER_SITE + FURTHER
     assert len({paper.name, extended.name, Describer(FeatureSettings(site=False), ()).name}) == 3
 
 
-def test_the_extended_set_tells_where_a_link_stands_and_leads() -> None:
-    links = [Outlink("https://a.test/", "home", navigation=True), Outlink("https://b.test/", "a story")]
-    columns = described(links, EXTENDED, path(True), sites=numbers(1, 2), depth=4, page_site=1)
-    assert columns["navigation"] == [1.0, 0.0]
-    assert columns["same_site"] == [1.0, 0.0]
-    assert columns["depth"] == [0.5, 0.5]
+def test_without_sites_the_extended_set_has_no_share_of_a_site_either() -> None:
+    columns = Describer(FeatureSettings(set="extended", site=False), ()).columns
+    assert not any(column.startswith("site") for column in columns)
+    assert columns[-1:] == FURTHER
 
 
-def test_different_keywords_count_once_each() -> None:
-    links = [Outlink("https://a.test/goal", "goal goal"), Outlink("https://a.test/goal", "football"), Outlink("x", "")]
-    assert described(links, EXTENDED)["keywords"] == pytest.approx([1 / 2, 2 / 3, 0])
-
-
-@pytest.mark.parametrize("anchor", ["", "  ", "Read more…", "HERE", "12", "»", "[3]", "Next »"])
-def test_an_anchor_that_says_nothing_is_known(anchor: str) -> None:
-    assert described([Outlink("https://a.test/", anchor)], EXTENDED)["silent_anchor"] == [1.0]
-
-
-@pytest.mark.parametrize("anchor", ["football", "more football", "2024 results", "here comes the sun"])
-def test_an_anchor_that_says_something_is_not_silent(anchor: str) -> None:
-    assert described([Outlink("https://a.test/", anchor)], EXTENDED)["silent_anchor"] == [0.0]
-
-
-def test_the_words_around_a_link_are_judged_apart_from_its_anchor() -> None:
-    describer = Describer(EXTENDED, KEYWORDS)
-    link = [Outlink("https://a.test/", "here")]
-    rows = describer.describe(None, link, floats(0.1), numbers(1), SiteRatios(), context_probabilities=floats(0.8))
-    named = dict(zip(describer.columns, rows[0].tolist(), strict=True))
-    assert (named["anchor_probability"], named["context_probability"]) == pytest.approx((0.1, 0.8))
+def test_a_few_pages_of_a_site_tell_less_than_many() -> None:
+    ratios = SiteRatios()
+    for _ in range(20):
+        ratios.add(1, relevant=True)
+        ratios.add(2, relevant=False)
+    ratios.add(3, relevant=True)
+    many, none, one, unseen = ratios.shares(numbers(1, 2, 3, 4)).tolist()
+    assert none < 0.1 < unseen < one < 0.9 < many
+    assert unseen == pytest.approx(22 / 43), "what the whole crawl has had so far"
 
 
 @pytest.mark.parametrize("name", ["paper", "extended"])
 def test_every_feature_lies_between_0_and_1(name: str) -> None:
     links = [Outlink("https://football.test/goal/world-cup", "goal football world cup", navigation=True)] * 3
-    columns = described(
-        links, FeatureSettings.model_validate({"set": name}), path(True, True), numbers(1, 1, 2), depth=50, page_site=1
-    )
+    columns = described(links, FeatureSettings.model_validate({"set": name}), path(True, True), numbers(1, 1, 2))
     assert all(0 <= value <= 1 for values in columns.values() for value in values)
 
 
 def test_a_page_without_outlinks_has_no_rows() -> None:
-    assert set(map(len, described([], EXTENDED, path(True), depth=1, page_site=1).values())) == {0}
+    assert set(map(len, described([], EXTENDED, path(True)).values())) == {0}
 
 
 @pytest.mark.parametrize("settings", [FeatureSettings(), FeatureSettings(site=False), EXTENDED])
@@ -258,7 +240,7 @@ def test_the_simple_rule_orders_links_by_anchor_and_half_the_parents_reward(sett
     links = [Outlink("https://a.test/", "a")] * 2
     rows = np.concatenate(
         [
-            describer.describe(path(relevant), links, floats(0.2, 0.6), numbers(1, 1), SiteRatios())
+            describer.describe(path(relevant), links, floats(0.2, 0.6), numbers(1, 1), SiteRatios(), floats(0.5, 0.5))
             for relevant in (False, True)
         ]
     )

@@ -79,9 +79,9 @@ class Running:
         self.task = asyncio.create_task(crawl.run())
 
     async def visit(self, count: int = 1, days: float = 1.0) -> None:
-        goal = self.crawl._revisits._counts["visits"] + count
+        goal = self.crawl._revisits.list.counts["visits"] + count
         self.clock.now += days * DAY
-        await until(lambda: self.crawl._revisits._counts["visits"] >= goal or self.task.done())
+        await until(lambda: self.crawl._revisits.list.counts["visits"] >= goal or self.task.done())
         await until(lambda: not self.crawl._revisits.in_flight or self.task.done())
 
     async def stop(self) -> None:
@@ -328,7 +328,7 @@ async def test_no_source_is_visited_sooner_than_the_least_gap_and_a_restart_chan
     clock.now += DAY / 2
     again = await Crawl.load(database, 1, make_revisits=partial(Revisits, clock=clock))
     for url, row in before.items():
-        held = again._revisits.estimates.evidence(row.page)
+        held = again._revisits.list.estimates.evidence(row.page)
         assert (held.changes, held.exposure) == (row.changes, row.exposure), url
         assert again._revisits.scheduler.due_at(row.page) == pytest.approx(row.due_at, rel=1e-6)
     resumed = Running(again, site, clock)
@@ -382,13 +382,35 @@ async def test_a_page_that_a_new_judge_holds_irrelevant_is_watched_no_more(
     site.page("b.test/")
     running = await begun(site, await make_monitor(site.topic("a.test/"), ONE_A_DAY), clock, 2)
     pages_of = {row.page: url for url, row in (await rows(database)).items()}
-    await database.write(*_judged_irrelevant(min(pages_of)))
+    await database.write(*_judged(min(pages_of), relevant=False))
     await running.crawl._revisits.sync()
     assert set(await rows(database)) == {pages_of[max(pages_of)]}
     assert await sources.retired(database, 1) == {"no longer relevant": 1}
+    await database.write(*_judged(min(pages_of), relevant=True))
+    await running.crawl._revisits.sync()
+    assert set(await rows(database)) == {"a.test/", "b.test/"}
+    await running.visit(2)
+    assert {row.visits for row in (await rows(database)).values()} == {1}, "both are watched again"
     await running.stop()
 
 
-def _judged_irrelevant(page: int) -> list[Change]:
-    row = {"of_crawl": 1, "of_page": page, "now_probability": 0.0, "now_relevant": False, "now_reward": 0.0}
+async def test_a_policy_with_a_price_can_follow_one_without(
+    site: SmallSite, make_monitor: MakeCrawl, clock: HandClock, database: Database
+) -> None:
+    site.page("a.test/")
+    in_turn = {"policy": "round-robin", "least_gap_seconds": DAY / 2}
+    running = await begun(site, await make_monitor(site.topic("a.test/"), in_turn), clock, 1)
+    await running.visit()
+    running.crawl.suspend()
+    await running.task
+    follow = {"policy": "whittle", "least_gap_seconds": 3600.0}
+    again = await Crawl.load(database, 1, recrawl=follow, make_revisits=partial(Revisits, clock=clock))
+    assert again._revisits.scheduler.price > 0
+    resumed = Running(again, site, clock)
+    await resumed.visit()
+    await resumed.stop()
+
+
+def _judged(page: int, relevant: bool) -> list[Change]:
+    row = {"of_crawl": 1, "of_page": page, "now_probability": 0.0, "now_relevant": relevant, "now_reward": 0.0}
     return [Change(judging.SET_JUDGEMENT, [{**row, "now_version": 1}])]

@@ -190,9 +190,10 @@ class UrlSettings(Section):
 class ChooseSettings(Section):
     """How readily a link is fetched now."""
 
-    eagerness: float = Field(0.5, ge=0, le=1)
+    eagerness: float = Field(0.1, ge=0, le=1)
     """A link is taken if its value is at least (1 - eagerness) times the best that waits, hosts that must rest
-    included: 0 waits for the best host, 1 always fetches something."""
+    included: 0 waits for the best host, 1 always fetches something. More is faster and finds less
+    (docs/decisions/0012)."""
 
     pages_per_slot: int = Field(8, ge=0, le=1000)
     """A crawl begins with one fetch at a time and may have one more under way for every so many pages it has: the
@@ -215,9 +216,9 @@ class FrontierSettings(Section):
 class FeatureSettings(Section):
     """What a link looks like to the frontier's tree and to the learner."""
 
-    set: Literal["paper", "extended"] = "paper"
-    """Named set of features: the eight of TRES, sec. 2.4.1, or these and six more that a live crawler has at hand:
-    words around the link, place on the page, depth, same site, number of keywords, an anchor that says nothing."""
+    set: Literal["paper", "extended"] = "extended"
+    """Named set of features: the eight of TRES, sec. 2.4.1, or these and two more that are learned as the crawl goes: a
+    steadier share of relevant pages of the site, and how links with such words in address and anchor have paid."""
 
     site: bool = True
     """Whether the two features of the link's site are among them. TRES leaves them out in its variant NH, which finds
@@ -242,6 +243,13 @@ class LearnSettings(Section):
     """Whether learning starts from the simple rule (anchor probability + half the parent's reward) and corrects it;
     false, as in TRES: from random weights. docs/decisions/0009."""
 
+    start: Literal["shipped", "untaught"] = "shipped"
+    """Whether a learner begins with the shipped policy, which was taught on simulated webs of other topics, or knows
+    nothing but the simple rule. The shipped one knows the features `extended`; others begin untaught."""
+
+    warm_up: int = Field(60, ge=0)
+    """Pages remembered before the first gradient step: of a handful a network learns what is not so."""
+
     learning_rate: float = Field(1e-3, gt=0, le=1)
     """Step size of Adam; lowered by itself when learning diverges. From the released code."""
 
@@ -261,8 +269,9 @@ class LearnSettings(Section):
     clip: float = Field(1.0, gt=0)
     """Greatest norm of a gradient; longer ones are shortened to it. The released code clips single values at 1."""
 
-    steps_per_page: float = Field(1.0, ge=0, le=100)
-    """Gradient steps per fetched page, taken beside the crawl. TRES, Alg. 4 takes one; the released code a third."""
+    steps_per_page: float = Field(4.0, ge=0, le=100)
+    """Gradient steps per fetched page, taken beside the crawl. TRES, Alg. 4 takes one, the released code a third; four
+    were four points of harvest ahead of one on tuning webs (docs/results.md)."""
 
     random_pages: int = Field(0, ge=0)
     """Pages at the start that are chosen at random. The released code takes 300 or 500; with a prior they cost

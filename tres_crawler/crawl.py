@@ -515,8 +515,6 @@ class Crawl:
         )
         outlinks = _to_follow(document) if visit.link.depth < self.settings.max_depth else ()
         anchors = [outlink.anchor for outlink in outlinks]
-        if self._policy.reads_contexts:
-            anchors += [outlink.context for outlink in outlinks]
         if document.noindex or not document.text:
             outcome = Outcome.NOINDEX if document.noindex else Outcome.EMPTY
             looks = (await self._relevance.judge.judge(None, anchors)).anchors

@@ -19,12 +19,12 @@ Numbers = NDArray[np.int64]
 STATE = ("parent_reward", "inverse_distance", "path_ratio")
 ACTION = ("keyword_in_url", "keyword_in_anchor", "anchor_probability")
 SITE = ("site_ratio", "site_known")
-FURTHER = ("context_probability", "navigation", "depth", "same_site", "keywords", "silent_anchor")
+FURTHER_SITE = ("site_share",)
+FURTHER = ("word_probability",)
 """What the set `extended` adds; each is between 0 and 1.
 
-`context_probability`: the judge's word on the text around the link; `navigation`: it stands in a menu, header or
-footer; `depth`: steps from the seed, n / (n + 4); `same_site`: it does not leave the page's site; `keywords`: different
-keywords in URL and anchor, n / (n + 1); `silent_anchor`: the anchor is empty, a number, or says "read more".
+`site_share`: the ratio of relevant pages of the site, drawn to that of the whole crawl while few pages tell;
+`word_probability`: how links with such words in address and anchor have paid so far.
 """
 
 UNSEEN_SITE = 0.5
@@ -33,13 +33,8 @@ UNSEEN_SITE = 0.5
 SIMPLE_RULE = {"anchor_probability": 2 / 3, "parent_reward": 1 / 3}
 """Anchor probability + half the parent's reward, the strongest simple rule, scaled to be at most 1 as rewards are."""
 
-SILENT = frozenset(
-    (
-        *("", "here", "click here", "this", "link", "image", "source", "website", "visit", "view", "details"),
-        *("more", "read more", "learn more", "see more", "show more", "continue", "continue reading"),
-        *("next", "previous", "prev", "back"),
-    )
-)
+DOUBT = 2.0
+"""So many pages of the crawl's own ratio stand beside those of a site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +90,13 @@ class SiteRatios:
         columns[seen, 1] = 1.0
         return columns
 
+    def shares(self, sites: Numbers) -> Floats:
+        """Ratio of relevant pages, that of the whole crawl where little is known."""
+        self._reach(int(sites.max(initial=0)))
+        overall = (self._relevant.sum() + 1) / (self._fetched.sum() + 2)
+        found: Floats = ((self._relevant[sites] + DOUBT * overall) / (self._fetched[sites] + DOUBT)).astype(np.float32)
+        return found
+
     def _reach(self, site: int) -> None:
         missing = site + 1 - len(self._fetched)
         if missing > 0:
@@ -110,11 +112,15 @@ class Describer:
     def __init__(self, settings: FeatureSettings, keywords: Iterable[str]) -> None:
         self.name = settings.set if settings.site else f"{settings.set} without sites"
         """Says which columns a saved learner was trained on."""
+        self.is_extended = settings.set == "extended"
+        self._knows_sites = settings.site
         self.columns = (
-            STATE + ACTION + (SITE if settings.site else ()) + (FURTHER if settings.set == "extended" else ())
+            STATE
+            + ACTION
+            + (SITE if settings.site else ())
+            + (FURTHER_SITE if settings.site and self.is_extended else ())
+            + (FURTHER if self.is_extended else ())
         )
-        self._extended = settings.set == "extended"
-        self._site = slice(self.columns.index(SITE[0]), self.columns.index(SITE[-1]) + 1) if settings.site else None
         self._finder = PhraseFinder(keywords)
 
     @property
@@ -128,61 +134,51 @@ class Describer:
         anchor_probabilities: Floats,
         sites: Numbers,
         ratios: SiteRatios,
-        *,
-        depth: int = 0,
-        page_site: int | None = None,
-        context_probabilities: Floats | None = None,
+        word_probabilities: Floats | None = None,
     ) -> Floats:
         """A row for every outlink of one page.
 
         `path` is the page's; None, for seeds, makes the state features zero. `sites` and both probabilities have one
-        entry per outlink, `depth` is that of the links. What the set `paper` does not know may be left out.
+        entry per outlink; those of the words are for the set `extended`.
         """
-        found = [self._keywords(outlink) for outlink in outlinks]
         rows = np.zeros((len(outlinks), self.dim), np.float32)
         rows[:, 0:3] = path.features() if path else 0.0
-        rows[:, 3:5] = np.array([hits[:2] for hits in found], np.float32).reshape(-1, 2)
+        rows[:, 3:5] = np.array([self._keywords(outlink) for outlink in outlinks], np.float32).reshape(-1, 2)
         rows[:, 5] = anchor_probabilities
-        if self._site:
-            rows[:, self._site] = ratios.features(sites)
-        if self._extended:
-            context, navigation, depths, same_site, keywords, silent = range(self.dim - len(FURTHER), self.dim)
-            rows[:, context] = anchor_probabilities if context_probabilities is None else context_probabilities
-            rows[:, navigation] = [outlink.navigation for outlink in outlinks]
-            rows[:, depths] = depth / (depth + 4)
-            rows[:, same_site] = 0.0 if page_site is None else sites == page_site
-            rows[:, keywords] = [hits[2] / (hits[2] + 1) for hits in found]
-            rows[:, silent] = [hits[3] for hits in found]
+        self._tell_sites(rows, sites, ratios)
+        if self.is_extended:
+            assert word_probabilities is not None
+            rows[:, -1] = word_probabilities
         return rows
 
     def refresh(self, features: Floats, sites: Numbers, ratios: SiteRatios) -> Floats:
         """The same rows with what is known of their sites now; the given ones stay as they were placed."""
-        if self._site is None:
+        if not self._knows_sites:
             return features
         refreshed = features.copy()
-        refreshed[:, self._site] = ratios.features(sites)
+        self._tell_sites(refreshed, sites, ratios)
         return refreshed
+
+    def _tell_sites(self, rows: Floats, sites: Numbers, ratios: SiteRatios) -> None:
+        if self._knows_sites:
+            rows[:, 6:8] = ratios.features(sites)
+            if self.is_extended:
+                rows[:, 8] = ratios.shares(sites)
 
     def simple_rule(self) -> Floats:
         """A weight per column: the value of a link by `SIMPLE_RULE`, for a learner that has not learned yet."""
         return np.array([SIMPLE_RULE.get(column, 0.0) for column in self.columns], np.float32)
 
-    def _keywords(self, outlink: Outlink) -> tuple[bool, bool, int, bool]:
-        """Whether a keyword is in the URL, in the anchor; how many in both; whether the anchor says nothing."""
-        in_url, in_anchor = url_words(outlink.url), words(outlink.anchor)
-        firsts = self._finder.by_first.keys()
-        # Most links hit no keyword at all, and a page has dozens: only the rest is counted.
-        url_hits = {} if firsts.isdisjoint(in_url) else self._finder.count(in_url)
-        anchor_hits = {} if firsts.isdisjoint(in_anchor) else self._finder.count(in_anchor)
-        different = len(url_hits.keys() | anchor_hits.keys()) if url_hits or anchor_hits else 0
-        return bool(url_hits), bool(anchor_hits), different, self._extended and _says_nothing(in_anchor)
+    def _keywords(self, outlink: Outlink) -> tuple[bool, bool]:
+        """Whether a keyword is in the URL, and in the anchor."""
+        return self._has_keyword(url_words(outlink.url)), self._has_keyword(words(outlink.anchor))
+
+    def _has_keyword(self, found: list[str]) -> bool:
+        # Most links hit no keyword at all, and a page has dozens: only the rest is looked at closely.
+        return not self._finder.by_first.keys().isdisjoint(found) and bool(self._finder.count(found))
 
 
 def url_words(url: str) -> list[str]:
     """Words of host, path and query; the scheme is the same everywhere."""
     rest = url.partition("//")[2]
     return words(unquote(rest) if "%" in rest else rest)
-
-
-def _says_nothing(anchor: list[str]) -> bool:
-    return len(anchor) < 3 and (" ".join(anchor) in SILENT or "".join(anchor).isdigit())

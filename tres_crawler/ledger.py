@@ -112,7 +112,7 @@ class Ledger:
         )
         self._last_link = await links.last_number(database, self._crawl)
         self.refused = Counter(await links.refusals(database, self._crawl))
-        return [PageFact(row.number, row.source, row.site, row.relevant) for row in saved]
+        return [PageFact(row.number, row.source, row.site, row.relevant, row.link_url, row.anchor) for row in saved]
 
     @property
     def has_begun(self) -> bool:
@@ -124,11 +124,6 @@ class Ledger:
         if depth >= self.settings.max_depth:
             return []
         return [outlink for outlink in outlinks if not self._seen.knows(outlink.url)]
-
-    def texts(self, outlinks: Sequence[Outlink]) -> list[str]:
-        """What a judge is to look at: the anchors and, if the policy wants them, the words around the links."""
-        contexts = [outlink.context for outlink in outlinks] if self._policy.reads_contexts else []
-        return [outlink.anchor for outlink in outlinks] + contexts
 
     async def link(self, number: int) -> Link:
         return self._uncommitted.get(number) or await links.read(self._database, self._crawl, number)
@@ -178,8 +173,8 @@ class Ledger:
     ) -> None:
         """Number the page, learn from it, place its outlinks, and commit it all as one.
 
-        `looks` are the probabilities of the anchors and, if the policy wants them, of the words around the links;
-        `others` is told the page's number and says what else is to be saved with it.
+        `looks` are the probabilities of the anchors; `others` is told the page's number and says what else is to be
+        saved with it.
         """
         self.tally.add(page.site, page.outcome, page.reward > 0)
         page = replace(page, number=self.tally.pages)
@@ -188,11 +183,10 @@ class Ledger:
         )
         self._places.tighten(page.number / self.settings.max_pages)
         looks = np.asarray(looks, np.float32)
-        promises = (looks[: len(outlinks)] + page.reward / 2).tolist()
+        promises = (looks + page.reward / 2).tolist()
         placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
-        contexts = looks[len(outlinks) :][at] if self._policy.reads_contexts else None
         new = [outlinks[row] for row in at]
-        features, learned = self._policy.arrive(page, new, looks[at], contexts, self._sites(placed))
+        features, learned = self._policy.arrive(page, new, looks[at], self._sites(placed))
         figures = self._figures()
         first = placed[0].number if placed else None
         page = replace(page, outlinks=len(outlinks), first_link=first, new_links=len(placed))
@@ -214,11 +208,10 @@ class Ledger:
     ) -> None:
         """Place links that a page has gained since it was saved, together with what else came of visiting it again."""
         looks = np.asarray(looks, np.float32)
-        promises = (looks[: len(outlinks)] + page.reward / 2).tolist()
+        promises = (looks + page.reward / 2).tolist()
         placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
-        contexts = looks[len(outlinks) :][at] if self._policy.reads_contexts else None
         new = [outlinks[row] for row in at]
-        features = self._policy.describe_more(page, new, looks[at], contexts, self._sites(placed)) if placed else None
+        features = self._policy.describe_more(page, new, looks[at], self._sites(placed)) if placed else None
         await self.save(_featured(placed, features), changes)
 
     async def save(self, described: Sequence[Link], changes: Sequence[Change]) -> None:

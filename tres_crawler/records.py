@@ -173,10 +173,11 @@ class PageText:
     title: str
     description: str
     text: str
+    url: str = ""
 
     @classmethod
     def of(cls, document: Document) -> PageText:
-        return cls(document.title, document.description, document.text)
+        return cls(document.title, document.description, document.text, document.url)
 
 
 @dataclass(frozen=True, slots=True)

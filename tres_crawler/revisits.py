@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 import numpy as np
 
@@ -15,16 +13,17 @@ from tres_crawler.config import RecrawlSettings
 from tres_crawler.errors import BadStatus, Blocked, Disallowed, FetchError, Postponed
 from tres_crawler.ledger import Ledger
 from tres_crawler.parse import parse_page
-from tres_crawler.records import Document, Fetched, Outcome, Outlink, PageText, Validators
-from tres_crawler.recrawl.estimate import Estimates, Evidence
+from tres_crawler.records import Document, Fetched, Judgement, Outcome, Outlink, PageText, Validators
+from tres_crawler.recrawl.allowance import Allowance, Clock, steady_clock
+from tres_crawler.recrawl.estimate import Evidence
 from tres_crawler.recrawl.news import News, prints_of, share_gone, whats_new
-from tres_crawler.recrawl.policies import create_estimates, create_scheduler
-from tres_crawler.recrawl.scheduler import Beliefs, Finding, Scheduler, Source
+from tres_crawler.recrawl.scheduler import Beliefs, Finding, Scheduler
 from tres_crawler.relevance import Relevance
-from tres_crawler.store import crawls, pages, sources
+from tres_crawler.store import pages, sources
 from tres_crawler.store.database import AnyRow, Change, Database
 from tres_crawler.store.pages import PageRecord
 from tres_crawler.visits import Visits
+from tres_crawler.watchlist import Watchlist
 
 logger = logging.getLogger(__name__)
 
@@ -33,41 +32,6 @@ CONFIRMATIONS = 2
 """So many visits in a row must find a page gone, or moved, before it is given up."""
 LOOK_AGAIN_SECONDS = 1.0
 """When nothing is due."""
-NO_LONGER_RELEVANT = "no longer relevant"
-EVIDENCE = tuple(field.name for field in fields(Evidence))
-
-Clock = Callable[[], float]
-
-
-def steady_clock() -> Clock:
-    """The time of day, which from now on no change of the system's clock moves."""
-    ahead = time.time() - time.monotonic()
-    return lambda: ahead + time.monotonic()
-
-
-class Allowance:
-    """Visits that may be made: a share of what is fetched, or so many a minute; never many at once."""
-
-    def __init__(self, settings: RecrawlSettings, most: int) -> None:
-        self._per_fetch = settings.share / (1 - settings.share)
-        self._per_second = settings.visits_per_minute / 60
-        self._most = most
-        self._earned_at: float | None = None
-        self.visits = 0.0
-
-    def earn_by_fetch(self) -> None:
-        self.visits = min(self.visits + self._per_fetch, self._most)
-        self._earned_at = None
-
-    def earn_by_time(self, now: float) -> None:
-        if self._earned_at is not None:
-            self.visits = min(self.visits + (now - self._earned_at) * self._per_second, self._most)
-        self._earned_at = now
-
-    @property
-    def wait_seconds(self) -> float:
-        """Until a visit may be made, at so many a minute."""
-        return max(0.0, 1 - self.visits) / self._per_second
 
 
 class Revisits:
@@ -88,16 +52,12 @@ class Revisits:
         self.in_flight = 0
         self.must_follow_judge = False
         """Whether pages may have been judged anew, so that `sync` is due."""
-        self.estimates: Estimates = create_estimates(settings)
-        self.scheduler: Scheduler = create_scheduler(settings, self.estimates, seed, beliefs)
         self._crawl = crawl
         self._database = database
         self._relevance = relevance
         self._clock = clock or steady_clock()
+        self.list = Watchlist(crawl, settings, seed, database, self._clock, beliefs)
         self._allowance = Allowance(settings, slots)
-        self._hosts: dict[int, int] = {}
-        self._counts = {"visits": 0, "changes": 0, "troubles": 0}
-        self._has_begun = False
         self._visits: Visits
         self._ledger: Ledger
 
@@ -106,56 +66,31 @@ class Revisits:
         self._visits, self._ledger = visits, ledger
 
     @property
+    def scheduler(self) -> Scheduler:
+        return self.list.scheduler
+
+    @property
     def is_on(self) -> bool:
         return self.settings.mode != "off"
 
     @property
     def monitors(self) -> bool:
         """Whether there is something left to do when nothing is left to discover."""
-        return self.settings.mode == "monitor" and len(self._hosts) > 0
+        return self.settings.mode == "monitor" and len(self.list) > 0
 
     # ---- which pages are sources ----
 
     async def restore(self) -> None:
         """Take up what was saved, and make sources of relevant pages that are none yet."""
-        if not self.is_on:
-            return
-        now = self._clock()
-        saved = await sources.progress(self._database, self._crawl)
-        if saved:
-            self._has_begun = True
-            self.estimates.faded, self.estimates.faded_exposure = saved["faded"], saved["faded_exposure"]
-            self._counts = {name: int(saved[name]) for name in self._counts}
-            self.scheduler.price = saved["price"]
-        found = await sources.live(self._database, self._crawl)
-        for row in found:
-            known = row._mapping
-            # What was seen "in the future", before the clock was set right, was seen now at the latest.
-            evidence = Evidence(**{name: known[name] for name in EVIDENCE})
-            evidence.visited_at = min(evidence.visited_at, now)
-            self._hosts[row.page] = row.host
-            self.estimates.add(row.page, row.host, evidence)
-        # What is believed of one rests on all.
-        for row in found:
-            self.scheduler.add(Source(row.page, row.host, min(row.tried_at, now), row.memory))
-        await self.sync()
+        if self.is_on:
+            await self.list.restore()
+            await self.sync()
 
     async def sync(self) -> None:
         """Let sources follow what is held to be relevant by now."""
         self.must_follow_judge = False
-        if not self.is_on:
-            return
-        changes: list[Change] = []
-        for row in await sources.unknown(self._database, self._crawl):
-            if row.number not in self._hosts:
-                changes += self._adopt(row.number, row.host, Evidence(min(row.fetched_at, self._clock())), Validators())
-        for page in await sources.irrelevant(self._database, self._crawl):
-            changes += self._retire(page, NO_LONGER_RELEVANT)
-            changes.append(sources.retirement(self._crawl, page, self._clock(), NO_LONGER_RELEVANT))
-        if not self._has_begun:
-            self._has_begun = True
-            changes.append(sources.begun(self._crawl, self._progress()))
-        await self._database.write(*changes)
+        if self.is_on:
+            await self._database.write(*await self.list.follow_judge())
 
     def adopt(self, page: PageRecord, number: int, fetched: Fetched, document: Document) -> list[Change]:
         """A page was found relevant: visit it again."""
@@ -164,24 +99,9 @@ class Revisits:
         now = self._clock()
         evidence = Evidence(now, stated_at=_stated_at(fetched, now))
         return [
-            *self._adopt(number, page.host, evidence, Validators.of(fetched)),
+            *self.list.add(number, page.host, evidence, Validators.of(fetched)),
             sources.new_prints(self._crawl, number, prints_of(document.text).tobytes(), b""),
         ]
-
-    def _adopt(self, number: int, host: int, evidence: Evidence, known: Validators) -> list[Change]:
-        self._hosts[number] = host
-        self.estimates.add(number, host, evidence)
-        self.scheduler.add(Source(number, host, evidence.visited_at))
-        state = self._state(number, evidence.visited_at, known)
-        return [sources.new_source(self._crawl, number, evidence.visited_at, state)]
-
-    def _retire(self, number: int, reason: str) -> list[Change]:
-        if self._hosts.pop(number, None) is None:
-            return []
-        logger.info("source %d is retired: %s", number, reason)
-        self.estimates.retire(number)
-        self.scheduler.retire(number)
-        return [crawls.event(self._crawl, "source retired", page=number, reason=reason)]
 
     # ---- choosing ----
 
@@ -200,7 +120,7 @@ class Revisits:
             if not found:
                 return
             for number in found:
-                if self._visits.seize(self._hosts[number], charge=False):
+                if self._visits.seize(self.list.host(number), charge=False):
                     free -= 1
                     self._allowance.visits -= 1
                     self.in_flight += 1
@@ -247,7 +167,7 @@ class Revisits:
         missing = source.missing + 1
         retire = reason if missing >= CONFIRMATIONS else None
         outlinks = self._ledger.unseen([Outlink(moved_to, "")], 0) if moved_to else []
-        looks = (await self._relevance.judge.judge(None, self._ledger.texts(outlinks))).anchors
+        looks = (await self._relevance.judge.judge(None, [outlink.anchor for outlink in outlinks])).anchors
         await self._save(source, Finding(None, status=status), missing, retire, outlinks=outlinks, looks=looks)
 
     async def _look(self, source: AnyRow, fetched: Fetched) -> None:
@@ -272,9 +192,11 @@ class Revisits:
         news = whats_new(document.text, np.frombuffer(source.body, np.uint32))
         faded = share_gone(np.frombuffer(source.added, np.uint32), news.prints) if source.added else None
         outlinks = [] if document.nofollow else self._ledger.unseen(document.outlinks, source.depth)
-        read = PageText(document.title, "", news.added) if news.changed else None
-        judged = await self._relevance.judge.judge(read, self._ledger.texts(outlinks))
-        value = news.share * judged.page.probability if judged.page else 0.0
+        # A line alone is too little for a judge of pages: it reads what is new first, then the page as it is now.
+        read = PageText(document.title, document.description, f"{news.added}\n{document.text}")
+        anchors = [outlink.anchor for outlink in outlinks]
+        judged = await self._relevance.judge.judge(read if news.changed else None, anchors)
+        value = news.share * _relevance(judged.page) if judged.page else 0.0
         finding = _finding(fetched, self._clock(), news.changed, value, faded)
         await self._save(
             source,
@@ -305,25 +227,21 @@ class Revisits:
     ) -> None:
         """Learn from a visit and commit it as one."""
         number, now = source.page, self._clock()
-        if number not in self._hosts:
+        if number not in self.list:
             return  # retired meanwhile
-        self.estimates.observe(number, now, finding)
-        self.scheduler.observe(number, now, finding)
-        self._counts["visits"] += 1
-        self._counts["changes"] += bool(finding.changed)
-        self._counts["troubles"] += finding.changed is None
+        self.list.observe(number, now, finding)
         known = Validators.of(fetched) if fetched else Validators(source.etag, source.last_modified)
         changed_at = now if finding.changed else source.changed_at
-        state = self._state(number, now, known, changed_at, missing)
+        state = self.list.state(number, now, known, changed_at, missing)
         retirement: list[Change] = []
         if retire:
             state |= {"retired_at": now, "retired_reason": retire}
-            retirement = self._retire(number, retire)
+            retirement = self.list.retire(number, retire)
         told = {"status": finding.status, "seconds": finding.seconds, "bytes": finding.bytes}
         changes = [
             sources.source_change(self._crawl, number, state),
             sources.new_visit(self._crawl, number, now, {**told, "changed": bool(finding.changed)}),
-            sources.progress_change(self._crawl, self._progress()),
+            sources.progress_change(self._crawl, self.list.progress()),
             *retirement,
             *others,
         ]
@@ -338,33 +256,14 @@ class Revisits:
         outcome = Outcome(row.outcome)
         return PageRecord(number, link, row.url, row.host, row.site, outcome, row.fetched_at, reward=row.reward)
 
-    def _state(
-        self, number: int, tried_at: float, known: Validators, changed_at: float | None = None, missing: int = 0
-    ) -> dict[str, Any]:
-        """A source as it is saved."""
-        belief = self.estimates.belief(number)
-        return {
-            **asdict(self.estimates.evidence(number)),
-            "retired_at": None,
-            "retired_reason": None,
-            "etag": known.etag,
-            "last_modified": known.last_modified,
-            "tried_at": tried_at,
-            "changed_at": changed_at,
-            "missing": missing,
-            "utility": belief.utility,
-            "cost": belief.cost,
-            "memory": self.scheduler.memory(number),
-            "due_at": _finite(self.scheduler.due_at(number)),
-        }
-
-    def _progress(self) -> Mapping[str, float]:
-        faded = {"faded": self.estimates.faded, "faded_exposure": self.estimates.faded_exposure}
-        return {"price": self.scheduler.price, **faded, **self._counts}
-
 
 def _finding(fetched: Fetched, now: float, changed: bool, value: float = 0.0, faded: float | None = None) -> Finding:
     return Finding(changed, value, fetched.seconds, len(fetched.body), fetched.status, _stated_at(fetched, now), faded)
+
+
+def _relevance(judged: Judgement) -> float:
+    """How sure a judge is says little about how relevant a page is: what it holds relevant counts fully."""
+    return 1.0 if judged.relevant else judged.probability
 
 
 def _stated_at(fetched: Fetched, now: float) -> float | None:
@@ -375,10 +274,6 @@ def _stated_at(fetched: Fetched, now: float) -> float | None:
     except (KeyError, ValueError, TypeError, OverflowError):
         return None
     return now - age.total_seconds()
-
-
-def _finite(due: float | None) -> float | None:
-    return due if due is not None and due < float("inf") else None
 
 
 MakeRevisits = Callable[..., Revisits]

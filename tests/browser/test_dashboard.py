@@ -50,6 +50,10 @@ def test_a_crawl_is_started_from_the_form_and_its_harvest_moves(
 ) -> None:
     page.goto(service.address)
     page.get_by_role("button", name="New crawl").click()
+    page.get_by_role("button", name="A named topic").click()
+    page.get_by_label("Topic", exact=True).select_option("food")
+    expect(page.get_by_text("recipe, cooking")).to_be_visible()
+    page.get_by_role("button", name="Keywords and seeds").click()
     page.get_by_label("Name", exact=True).fill("sports")
     page.get_by_label("Keywords", exact=True).fill("match, team")
     page.get_by_role("button", name="Start crawl").click()
@@ -126,11 +130,15 @@ def test_why_a_page_was_fetched_is_shown_and_feedback_is_kept(page: Page, servic
 
 
 def test_pages_are_filtered_and_searched(page: Page, service: Service, ended: int) -> None:
+    judged = service.get(f"/{ended}/pages?relevant=true")["items"][-1]["id"]
+    service.call("POST", f"/api/v1/crawls/{ended}/feedback", {"page": judged, "relevant": True})
     page.goto(f"{service.address}/#/crawls/{ended}/pages")
     rows = page.locator(".rows .row")
     expect(rows.first.locator(".chance.yes")).to_be_visible()
     page.get_by_role("button", name="Others").click()
     expect(rows.first.locator(".chance.yes")).to_have_count(0)
+    page.get_by_role("button", name="Labelled").click()
+    expect(rows.first.locator(".chance")).to_have_attribute("title", re.compile("person"))
     page.get_by_role("button", name="All", exact=True).click()
     page.get_by_label("Search in titles and URLs").fill("no page says this")
     expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
@@ -227,6 +235,12 @@ def test_the_page_asks_for_the_token_and_goes_on(
         field.fill("secret")
         page.get_by_role("button", name="Continue").click()
         expect(page.get_by_role("heading", name="No crawl yet")).to_be_visible()
+        guarded.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 5, "policy": "random"}})
         page.reload()
-        expect(page.get_by_role("heading", name="No crawl yet")).to_be_visible()
+        page.locator(".crawl-card").click()
+        expect(page.locator(".notice")).to_contain_text("every page of the budget")
+        page.get_by_role("button", name="Export").click()
+        with page.expect_download() as begun:
+            page.get_by_role("menuitem", name="Sites as CSV").click()
+        assert begun.value.suggested_filename == "crawl-1-sites.csv"
         forgive(complaints, 401)

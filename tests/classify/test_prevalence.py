@@ -10,7 +10,7 @@ from tres_crawler.vectors import Floats
 
 
 def logits(share: float, count: int = 40_000, seed: int = 1) -> tuple[Floats, Floats]:
-    """What a judge that is right at the usual share says of pages of which `share` are relevant, and which those are."""
+    """What a judge that is right at the usual share says of pages, and which of them are relevant."""
     rng = np.random.default_rng(seed)
     relevant = rng.random(count) < share
     evidence = np.where(relevant, rng.normal(3.0, np.sqrt(6.0), count), rng.normal(-3.0, np.sqrt(6.0), count))

@@ -11,8 +11,9 @@ import pytest
 
 from tests.commands import tres
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments import afterwards, cells, crawling, focused, focused_plots, judges
+from tres_crawler.experiments import afterwards, cells, crawling, focused, focused_plots, harvests, judges
 from tres_crawler.experiments.cells import Cell
+from tres_crawler.experiments.plan import Plan
 from tres_crawler.simweb.describe import split
 from tres_crawler.simweb.model import Form, Web
 from tres_crawler.simweb.params import family
@@ -91,6 +92,20 @@ async def test_a_cell_that_its_web_cannot_give_is_refused_before_anything_runs(c
     assert said == []
 
 
+def test_a_cell_is_another_one_only_if_a_setting_changes_that_counts_for_its_policy() -> None:
+    def names(policy: str, setting: str) -> int:
+        return len({replace(TINY, policy=policy, settings=((setting, value),)).name for value in ("0.3", "0.9")})
+
+    assert [names(policy, "learn.discount") for policy in ("tres", "tres-paper", "best-first", "oracle")] == [
+        2,
+        1,
+        1,
+        1,
+    ]
+    assert [names(policy, "choose.eagerness") for policy in ("tres", "best-first")] == [2, 1]
+    assert names("best-first", "fetch.delay_seconds") == 2
+
+
 def test_a_cell_knows_nobodys_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRES_LEARN__DISCOUNT", "0.7")
     found = crawling.environment((("crawl.max_per_site", "none"),))
@@ -125,18 +140,18 @@ def test_odds_are_a_half_where_there_is_no_difference() -> None:
 
 def test_harvest_of_late_is_over_two_hundred_pages() -> None:
     curve = [[100, 50, 1], [200, 60, 2], [300, 160, 3], [330, 160, 3]]
-    assert focused.late([{"curve": curve}]) == [0.5, 0.3, 0.55]
-    assert focused.spread([1.0, 3.0]) == "2.0 ± 1.4"
+    assert harvests.late([{"curve": curve}]) == [0.5, 0.3, 0.55]
+    assert harvests.spread([1.0, 3.0]) == "2.0 ± 1.4"
 
 
 def test_curves_and_fronts_have_pictures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    plan = focused.Plan(lambda _: None)
+    plan = Plan(lambda _: None)
     drawn = plan.report("learn", [], [], curves={"tres": [0.1, 0.2]})
-    assert focused_plots.plot(drawn, tmp_path) == tmp_path / "focused-learn.png"
+    assert focused_plots.plot(drawn, tmp_path) == [tmp_path / "focused-learn-curves.png"]
     front = plan.report("front", [], [], points={"pages": [(0.5, 10)]})
-    assert focused_plots.plot(front, tmp_path) == tmp_path / "focused-front.png"
-    assert focused_plots.plot(plan.report("async", [], []), tmp_path) is None
+    assert focused_plots.plot(front, tmp_path) == [tmp_path / "focused-front-points.png"]
+    assert focused_plots.plot(plan.report("async", [], []), tmp_path) == []
 
 
 @pytest.mark.parametrize(

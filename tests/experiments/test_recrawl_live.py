@@ -80,7 +80,7 @@ def test_what_is_told_compares_policies_on_the_same_webs() -> None:
             "seed": seed,
             "policy": policy,
             "visits": 100,
-            "value_per_visit": value * (1 + seed / 10),
+            "value_per_hour": value * (1 + seed / 10),
             "changes_per_visit": 0.5,
             "fresh": 0.8,
             "least_pause": 0.06,

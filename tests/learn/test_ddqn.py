@@ -308,3 +308,13 @@ def test_a_policy_is_no_snapshot_to_go_on_from() -> None:
 
 def test_a_snapshot_holds_nothing_that_could_run() -> None:
     assert b"pickle" not in taught_hubs_with_seed(1).snapshot()
+
+
+def test_nothing_is_learned_from_a_handful() -> None:
+    made = learner(warm_up=10)
+    for page in range(10):
+        made.remember(transition("good", "plain", page=page))
+        assert made.train(4) is None
+    made.remember(transition("good", "plain", page=10))
+    assert made.train(4) is not None
+    assert made.steps == 4

@@ -32,7 +32,14 @@ def learner(
     seed: int = 1, prior: Floats | None = None, max_reward: float = 1.0, prior_on: bool = True, **settings: Any
 ) -> Ddqn:
     given = {"hidden": (16, 16), "prior": prior_on, "target_every": 50, "learning_rate": 3e-3, **settings}
-    return Ddqn(LearnSettings(**given), "kinds", DIM, prior=prior, seed=seed, max_reward=max_reward)
+    return Ddqn(
+        LearnSettings(**{"warm_up": 0, "steps_per_page": 1.0, **given}),
+        "kinds",
+        DIM,
+        prior=prior,
+        seed=seed,
+        max_reward=max_reward,
+    )
 
 
 def values(of: Ddqn) -> dict[str, float]:

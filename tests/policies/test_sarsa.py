@@ -29,21 +29,19 @@ def policy() -> SarsaPolicy:
     return SarsaPolicy(around, load_vectors())
 
 
-def test_a_value_moves_towards_the_reward_and_the_value_of_what_was_fetched_next(policy: SarsaPolicy) -> None:
-    first, second = np.eye(len(COLUMNS), dtype=np.float32)[:2]
-    policy._live(PageFact(1, None, 1, relevant=True), first)
-    assert not policy._weights.any(), "nothing is known of what comes next"
-    policy._live(PageFact(2, 1, 1, relevant=False), second)
-    assert policy._weights.tolist() == pytest.approx([LEARNING_RATE, 0, 0, 0, 0])
-    policy._live(PageFact(3, 2, 1, relevant=False), first)
-    grown = LEARNING_RATE * 0.3 * LEARNING_RATE
-    assert policy._weights.tolist() == pytest.approx([LEARNING_RATE, grown, 0, 0, 0])
+def test_a_value_moves_towards_the_reward_and_the_value_of_the_best_outlink(policy: SarsaPolicy) -> None:
+    link, poor, good = np.eye(len(COLUMNS), dtype=np.float32)[[0, 4, 3]]
+    policy._live(PageFact(1, None, 1, relevant=True), policy._lesson(link, np.zeros((0, len(COLUMNS)), np.float32)))
+    assert policy._weights.tolist() == pytest.approx([LEARNING_RATE, 0, 0, 1, 0]), "nothing comes next"
+    policy._live(PageFact(2, 1, 1, relevant=False), policy._lesson(link, np.stack([poor, good])))
+    grown = LEARNING_RATE + LEARNING_RATE * (0.3 * 1.0 - LEARNING_RATE)
+    assert policy._weights.tolist() == pytest.approx([grown, 0, 0, 1, 0])
 
 
 def test_a_link_has_its_path_and_its_cosine_and_no_keyword(policy: SarsaPolicy) -> None:
-    policy._live(PageFact(1, None, 1, relevant=True), np.zeros(len(COLUMNS), np.float32))
+    policy._enter(PageFact(1, None, 1, relevant=True))
     page = PageFact(2, 1, 1, relevant=False)
-    policy._live(page, np.zeros(len(COLUMNS), np.float32))
+    policy._enter(page)
     said = [Outlink("http://a.test/1", "the coach of the tennis players"), Outlink("http://a.test/2", "railway fares")]
     near, far = policy._describe(page, said)
     assert near[:3].tolist() == far[:3].tolist() == pytest.approx([0.0, 0.5, 0.5])
@@ -55,7 +53,7 @@ async def test_a_new_judges_word_is_lived_through_from_the_start(policy: SarsaPo
     rng = np.random.default_rng(1)
     for number in range(1, 20):
         policy._pages.append(PageFact(number, number - 1 or None, 1, relevant=number % 3 == 0))
-        policy._vectors.append(rng.random(len(COLUMNS)).astype(np.float32))
+        policy._lessons.append(rng.random(2 * len(COLUMNS)).astype(np.float32))
     policy._relive()
     before = policy._weights.copy()
     await policy.judged_again(dict.fromkeys(range(1, 20), True), (), judge_version=2)

@@ -36,6 +36,7 @@ async def started(site: SmallSite, database: Database, policy_from: int | None =
         "fetch": {"connect_to": f"127.0.0.1:{site.port}", "delay_seconds": 0.0, "slots": 4},
         "relevance": {"model": "prior"},
         "crawl": {"seed": 3, "max_pages": 60, "max_per_site": "none"},
+        "learn": {"start": "untaught", "warm_up": 0, "steps_per_page": 1.0},
     }
     settings = Settings()
     for name, values in {**given, **{k: {**given.get(k, {}), **v} for k, v in sections.items()}}.items():
@@ -177,8 +178,8 @@ async def test_a_policy_that_does_not_fit_or_was_never_learned_is_refused(site: 
     good_and_bad_web(site)
     teacher = await started(site, database)
     await teacher.run()
-    with pytest.raises(ModelError, match="extended"):
-        await started(site, database, policy_from=teacher.id, features={"set": "extended"})
+    with pytest.raises(ModelError, match="paper"):
+        await started(site, database, policy_from=teacher.id, features={"set": "paper"})
     plain = await started(site, database, crawl={"policy": "random", "max_pages": 5})
     await plain.run()
     with pytest.raises(ControlError, match="has learned nothing"):
@@ -214,3 +215,22 @@ async def test_a_learner_that_has_learned_nothing_since_can_be_saved_again(site:
     assert (await crawl.run()).stop_reason is StopReason.BUDGET
     again = await Crawl.load(database, crawl.id, {"max_pages": 80})
     assert (await again.run()).stop_reason is StopReason.BUDGET
+
+
+async def test_a_learner_begins_with_the_shipped_policy_where_it_knows_the_features(
+    site: SmallSite, database: Database
+) -> None:
+    good_and_bad_web(site)
+    taught = policy_of(await started(site, database, learn={"start": "shipped"}))
+    untaught = policy_of(await started(site, database))
+    other = policy_of(await started(site, database, learn={"start": "shipped"}, features={"set": "paper"}))
+    links = np.zeros((2, taught._describer.dim), np.float32)
+    links[0, [taught._describer.columns.index(name) for name in ("site_share", "word_probability")]] = 1.0
+    hosts = np.ones(2, np.int32)
+    promising, plain = taught._trainer.values(links).tolist()
+    assert promising > plain + 0.3, "it has been taught what words and sites are worth"
+    assert np.abs(untaught._trainer.values(links)).max() < 0.1
+    elsewhere = other._value(np.zeros((2, other._describer.dim), np.float32), hosts)
+    assert np.abs(elsewhere).max() < 0.1, "what was taught is about other features"
+    for policy in (taught, untaught, other):
+        await policy.close()

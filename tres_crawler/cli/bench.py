@@ -16,6 +16,7 @@ from tres_crawler.experiments import fetch as fetching
 from tres_crawler.experiments import focused as crawling
 from tres_crawler.experiments import focused_plots
 from tres_crawler.experiments import frontier as waiting
+from tres_crawler.experiments.plan import REPORTED, Plan
 from tres_crawler.experiments.report import Report, Say
 from tres_crawler.simweb.describe import make_folder
 
@@ -91,35 +92,52 @@ def relevance(
 @app.command("focused")
 def focused(
     parts: Annotated[
-        list[str] | None, typer.Option("--part", help=f"Which question: {', '.join(crawling.PARTS)}.  [default: all]")
+        list[str] | None,
+        typer.Option("--part", help=f"Which question: {', '.join(crawling.PARTS)}.  [default: matrix]"),
     ] = None,
     pages: Annotated[int | None, typer.Option(min=1, help="Pages of a crawl.  [default: the part's own]")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Crawls of a kind.  [default: the part's own]")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Crawls at once.")] = 2,
     policies: Annotated[
-        list[str] | None, typer.Option("--policy", help="Of part learn.  [default: tres, best-first, random]")
+        list[str] | None,
+        typer.Option("--policy", help="Of matrix and learn; may be repeated.  [default: the part's own]"),
     ] = None,
+    caps: Annotated[
+        list[str] | None, typer.Option("--max", metavar="M|M:K", help="Of matrix; may be repeated.  [default: all]")
+    ] = None,
+    family: Annotated[str, typer.Option(help="Webs of matrix: report, or tune to choose settings on.")] = REPORTED,
     own_judge: Annotated[
         bool, typer.Option("--own-judge", help="Every crawl bootstraps a judge of its own; else crawls share one.")
     ] = False,
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep finished crawls there, and run none of them again.")
     ] = None,
+    only_kept: Annotated[bool, typer.Option("--only-kept", help="Report what --keep has, and run nothing.")] = False,
     quick: QuickOption = False,
     as_json: JsonOption = False,
     plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures there.")] = None,
 ) -> None:
     """True harvest and relevant sites of crawls of simulated webs, each in processes of its own."""
-    plan = crawling.Plan(sayer(), pages, seeds, jobs, keep=keep, quick=quick, judge="own" if own_judge else "shared")
-    if policies:
-        plan = replace(plan, policies=tuple(policies))
+    plan = Plan(
+        sayer(),
+        pages,
+        seeds,
+        jobs,
+        policies=tuple(policies or ()),
+        caps=tuple(caps or ()),
+        family=family,
+        keep=keep,
+        only_kept=only_kept,
+        quick=quick,
+        judge="own" if own_judge else "shared",
+    )
     names = crawling.chosen_parts(parts or ())
     if plots:
         make_folder(plots)
     reports: list[Report] = []
     for name in names:
         reports.append(run(crawling.PARTS[name](plan)))
-        if plots and (picture := focused_plots.plot(reports[-1], plots)):
+        for picture in focused_plots.plot(reports[-1], plots) if plots else ():
             plan.say(f"Picture: {picture}")
         if not as_json:
             show(reports[-1], as_json)

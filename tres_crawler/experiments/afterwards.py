@@ -36,7 +36,8 @@ async def life(data: Path, crawl: int) -> dict[str, Any]:
         record = await crawls.get(database, crawl)
         saved = await pages.outcomes(database, crawl)
         versions = await pages.learner_versions(database, crawl)
-        told = {"pages": len(saved), "version": versions[-1] if versions else None}
+        grown = [list(row) for row in await learning.growth(database, crawl)]
+        told = {"pages": len(saved), "version": versions[-1] if versions else None, "growth": grown}
         if record.policy not in TREES:
             return told
         return {

@@ -11,8 +11,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
+from tres_crawler.config import Settings
 from tres_crawler.errors import ConfigError, TresError
-from tres_crawler.experiments import afterwards
+from tres_crawler.experiments import afterwards, oracles
 from tres_crawler.experiments.crawling import (
     CAP,
     Overrides,
@@ -26,17 +27,26 @@ from tres_crawler.experiments.crawling import (
 )
 from tres_crawler.experiments.judges import TEACHER, Judges, Lesson
 from tres_crawler.experiments.report import Say
+from tres_crawler.policies.registry import LEARNERS, settled
 from tres_crawler.simweb import truth
 from tres_crawler.simweb.model import Web
 
 FAMILY = "tune"
 """Webs to choose settings on; what is chosen here is reported elsewhere, on the family `report`."""
+ORACLE = "oracle"
+"""A policy of the experiments, not of the product."""
 CURVE_EVERY = 100
 LOOK_SECONDS = 0.2
-KEYED = ("fetch", "crawl", "relevance", "choose", "frontier", "features", "learn")
-"""Sections of the settings that a crawl's outcome depends on."""
+PLAINLY_KEYED = ("fetch", "crawl", "relevance", "choose")
+KEYED = (*PLAINLY_KEYED, "frontier", "features", "learn")
+"""Sections of the settings that a crawl's outcome depends on: without a learner, and with one."""
 
 Figures = Mapping[str, Any]
+
+
+Judge = Literal["shared", "own", "true"]
+"""From the first page that which all cells of a web, topic and seed share; one that the crawl bootstraps for itself; or
+the shared one for anchors and the truth for pages."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +63,18 @@ class Cell:
     kills: int = 0
     """How often the crawl is killed on its way, and resumed."""
     family: str = FAMILY
-    judge: Literal["shared", "own"] = "shared"
-    """From the first page that which all cells of this web, topic and seed share, or bootstrapped by the crawl."""
+    judge: Judge = "shared"
 
     @property
     def name(self) -> str:
-        """Of what it is kept as; it has all settings in it, so that a cell is another one when a default changes."""
-        settings = effective((("crawl.max_per_site", CAP), *self.settings), KEYED)
-        content = json.dumps({**asdict(self), "settings": settings}, sort_keys=True)
+        """Of what it is kept as; it has all settings in it that count, so that it is another when a default changes."""
+        named = () if self.policy == ORACLE else (("crawl.policy", self.policy),)
+        given = effective((("crawl.max_per_site", CAP), *named, *self.settings), KEYED)
+        counting = settled(Settings.kept(given)).model_dump(include=set(KEYED))
+        if self.policy not in LEARNERS:
+            counting = {name: counting[name] for name in PLAINLY_KEYED}
+            del counting["choose"]["eagerness"]
+        content = json.dumps({**asdict(self), "settings": counting}, sort_keys=True)
         digest = blake2b(content.encode(), digest_size=4).hexdigest()
         return f"{self.family}{self.web}-{self.topic}-{self.policy}-{self.pages}-{self.seed}-{digest}"
 
@@ -68,9 +82,13 @@ class Cell:
         changed = "".join(f" {name}={value}" for name, value in self.settings)
         judged = "" if self.judge == "shared" else f", {self.judge} judge"
         killed = f", killed {self.kills} times" if self.kills else ""
-        return (
-            f"{self.policy} on {self.topic} of {self.family} web {self.web}, seed {self.seed}{changed}{judged}{killed}"
-        )
+        where = f"{self.topic} of {self.family} web {self.web}"
+        return f"{self.policy} on {where}, seed {self.seed}{changed}{judged}{killed}"
+
+    @property
+    def knows_truth(self) -> bool:
+        """Whether it is run by the experiments and not by the product."""
+        return self.judge == "true" or self.policy == ORACLE
 
     @property
     def lesson(self) -> Lesson:
@@ -79,12 +97,17 @@ class Cell:
         return Lesson(self.family, self.web, self.topic, self.seed, own)
 
 
+def kept_cells(cells: Iterable[Cell], keep: Path | None) -> dict[Cell, Figures]:
+    """The figures of those cells that are kept."""
+    return {cell: known for cell in cells if (known := _kept(cell, keep)) is not None}
+
+
 async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Say) -> dict[Cell, Figures]:
     """The figures of every cell, so many at once; those that `keep` has already are not run again."""
     wanted = list(dict.fromkeys(cells))
     for cell in wanted:
         web_with(cell.family, cell.web, cell.topic, cell.pages)
-    done = {cell: known for cell in wanted if (known := _kept(cell, keep)) is not None}
+    done = kept_cells(wanted, keep)
     if done:
         say(f"{len(done)} of {len(wanted)} cells were kept from before")
     turn = asyncio.Semaphore(jobs)
@@ -117,7 +140,7 @@ async def run_cell(cell: Cell, judges: Judges) -> Figures:
     with tempfile.TemporaryDirectory(prefix="tres-cell-") as scratch:
         folder = Path(scratch)
         log, data = folder / "requests.jsonl", folder / "data"
-        shared = cell.judge == "shared" and await judges.copy_to(data, cell.lesson)
+        shared = cell.judge != "own" and await judges.copy_to(data, cell.lesson)
         # A folder with a judge has the crawl that made it; without, it is as if the cell had come with its own.
         number = TEACHER + data.exists()
         async with served(web.params, folder, log) as address:
@@ -129,13 +152,26 @@ async def run_cell(cell: Cell, judges: Judges) -> Figures:
         lives.append(await afterwards.life(data, number))
         judge = {"shared": shared, **await afterwards.judged(data, number, web, cell.topic)}
     names = ("harvest_rate", "leaves", "waiting", "seconds", "pages_per_second", "stop_reason")
-    return {**found, "own": {name: own[name] for name in names}, "lives": lives, "learned": learned, "judge": judge}
+    return {
+        "topic": cell.topic,
+        **found,
+        "own": {name: own[name] for name in names},
+        "lives": lives,
+        "learned": learned,
+        "judge": judge,
+    }
 
 
 async def _crawl(cell: Cell, begun: list[str], data: Path, number: int, log: Path) -> tuple[Figures, list[Figures]]:
     """Its own summary, and what each of its lives had left when it was killed."""
-    command = ["crawl", *begun, "--pages", str(cell.pages), "--policy", cell.policy, "--seed", str(cell.seed)]
+    command = [*begun, "--pages", str(cell.pages), "--policy", cell.policy, "--seed", str(cell.seed)]
     there = ["--data-dir", str(data), "--json"]
+    if cell.knows_truth:
+        command += ["--family", cell.family, "--web", str(cell.web)]
+        command += ["--true-judge"] if cell.judge == "true" else []
+        process = await started([*command, *there], cell.settings, oracles.MODULE)
+        return await finished(process, str(cell)), []
+    command = ["crawl", *command]
     lives: list[Figures] = []
     for life in range(1, cell.kills + 1):
         process = await started([*command, *there], cell.settings)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
-from statistics import mean, stdev
-from typing import Any, Literal, get_args
+from statistics import mean
+from typing import Any
 
-from tres_crawler.config import CrawlSettings, nearest
+from tres_crawler.config import nearest
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments.cells import CURVE_EVERY, FAMILY, Cell, Figures, run_cells
-from tres_crawler.experiments.crawling import CAP
+from tres_crawler.experiments.cells import Figures
+from tres_crawler.experiments.harvests import harvest_row, late, mean_of, share_of, spread, spread_of, variance_of
 from tres_crawler.experiments.lag import loop_lag
-from tres_crawler.experiments.report import Check, Report, Say
+from tres_crawler.experiments.matrix import matrix
+from tres_crawler.experiments.plan import PLACES, Plan
+from tres_crawler.experiments.report import Check, Report
 
-PLACES = ((0, "games"), (1, "health"))
-"""Webs of the family, each with its topic."""
 BASE = {
     "learn.target": "outlinks",
     "learn.discount": "0.3",
@@ -44,73 +43,6 @@ OBJECTIVES = ("pages", "balanced", "sites")
 SLOTS = (1, 8, 32, 64)
 LOST_BY_SLOTS = 3.0
 KILLS = 3
-QUICK_PAGES = 72
-"""Too few for a judge to be trained, which takes most of such a crawl's time."""
-WINDOW = 2
-"""Points of a curve, 100 pages each, that harvest of late is taken over."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How much is measured; None: what the part deserves."""
-
-    say: Say
-    pages: int | None = None
-    seeds: int | None = None
-    jobs: int = 2
-    policies: tuple[str, ...] = ("tres", "best-first", "random")
-    keep: Path | None = None
-    quick: bool = False
-    judge: Literal["shared", "own"] = "shared"
-    """Whether crawls of one web, topic and seed begin with the same judge, or each bootstraps its own."""
-
-    def __post_init__(self) -> None:
-        for name in self.policies:
-            known = get_args(CrawlSettings.model_fields["policy"].annotation)
-            if name not in known:
-                raise ConfigError(f'There is no policy "{name}".{nearest(name, known)}')
-        if self.keep:
-            try:
-                self.keep.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise ConfigError(f"{self.keep} cannot be a folder for cells: {error.strerror}.") from error
-
-    def of(self, pages: int, seeds: int) -> Plan:
-        """With what a part asks for where nothing is given."""
-        if self.quick:
-            return replace(self, pages=self.pages or QUICK_PAGES, seeds=self.seeds or 1, judge="own")
-        return replace(self, pages=self.pages or pages, seeds=self.seeds or seeds)
-
-    def cells(
-        self, settings: Mapping[str, str] | None = None, places: int = 2, policy: str = "tres", kills: int = 0
-    ) -> list[Cell]:
-        """One way to crawl on every place with every seed."""
-        assert self.pages and self.seeds
-        over = tuple(sorted((settings or {}).items()))
-        chosen = PLACES[: 1 if self.quick else places]
-        return [
-            Cell(web, topic, policy, self.pages, seed, over, kills, judge=self.judge)
-            for seed in range(1, self.seeds + 1)
-            for web, topic in chosen
-        ]
-
-    async def run(self, ways: Mapping[str, list[Cell]]) -> dict[str, list[Figures]]:
-        # Seed by seed: a bench that is stopped early has some of every way.
-        mixed = [cells[at] for at in range(max(map(len, ways.values()))) for cells in ways.values() if at < len(cells)]
-        found = await run_cells(mixed, self.keep, self.jobs, self.say)
-        return {name: [found[cell] for cell in cells] for name, cells in ways.items()}
-
-    def report(self, part: str, rows: Sequence[Mapping[str, Any]], checks: Sequence[Check], **more: Any) -> Report:
-        shown = {
-            "part": part,
-            "family": FAMILY,
-            "pages": self.pages,
-            "seeds": self.seeds,
-            "max_per_site": CAP,
-            "judge": self.judge,
-        }
-        return Report("focused", {**shown, **more}, rows, checks)
-
 
 # ---- parts ----
 
@@ -118,6 +50,7 @@ class Plan:
 async def learn(plan: Plan) -> Report:
     """The learner beside policies that learn nothing, and how harvest goes on."""
     plan = plan.of(1500, 3)
+    plan = replace(plan, policies=plan.policies or ("tres", "best-first", "random"))
     ways = {
         f"{policy}, {topic} of web {web}": [
             cell for cell in plan.cells(policy=policy) if (cell.web, cell.topic) == (web, topic)
@@ -136,10 +69,10 @@ async def learn(plan: Plan) -> Report:
     }
     checks = []
     if "tres" in every and "random" in every:
-        ratio = _mean(every["tres"], "harvest") / max(_mean(every["random"], "harvest"), 1e-9)
+        ratio = mean_of(every["tres"], "harvest") / max(mean_of(every["random"], "harvest"), 1e-9)
         checks.append(Check.at_least("tres : random, harvest", round(ratio, 2), 1.5))
     if "tres" in every and "best-first" in every:
-        points = 100 * (_mean(every["tres"], "harvest") - _mean(every["best-first"], "harvest"))
+        points = 100 * (mean_of(every["tres"], "harvest") - mean_of(every["best-first"], "harvest"))
         checks.append(Check.at_least("tres - best-first, points", round(points, 1), 0))
         recent = 100 * (late(every["tres"])[-1] - late(every["best-first"])[-1])
         checks.append(Check.at_least("the same over the last 200 pages", round(recent, 1), 0))
@@ -152,7 +85,7 @@ async def asynchrony(plan: Plan) -> Report:
     slots = SLOTS[::2] if plan.quick else SLOTS
     found = await plan.run({f"{number} slots": plan.cells({"fetch.slots": str(number)}, places=1) for number in slots})
     rows: list[dict[str, Any]] = [{"way": name, **harvest_row(figures)} for name, figures in found.items()]
-    lost = 100 * (_mean(found["1 slots"], "harvest") - _mean(found["32 slots"], "harvest"))
+    lost = 100 * (mean_of(found["1 slots"], "harvest") - mean_of(found["32 slots"], "harvest"))
     checks = [Check.at_most("1 slot - 32 slots, points of harvest", round(lost, 1), LOST_BY_SLOTS)]
     assert plan.pages
     lags = {}
@@ -177,16 +110,16 @@ async def resume(plan: Plan) -> Report:
         {"way": name, **harvest_row(figures), "repeats": spread([f["repeats"] for f in figures], 0), **_lives(figures)}
         for name, figures in found.items()
     ]
-    apart = 100 * abs(_mean(whole, "harvest") - _mean(killed, "harvest"))
-    noise = 100 * (_variance(whole) / len(whole) + _variance(killed) / len(killed)) ** 0.5
+    apart = 100 * abs(mean_of(whole, "harvest") - mean_of(killed, "harvest"))
+    noise = 100 * (variance_of(whole) / len(whole) + variance_of(killed) / len(killed)) ** 0.5
     lives = [f["lives"] for f in killed]
     checks = [
         Check.at_most("harvest apart, points (goal: two standard errors)", round(apart, 1), round(2 * noise, 1)),
         Check.at_least(
-            "lives whose tree is the same when rebuilt", _share(x["same_tree"] for ls in lives for x in ls), 1
+            "lives whose tree is the same when rebuilt", share_of(x["same_tree"] for ls in lives for x in ls), 1
         ),
-        Check.at_least("kills after which the learner went on", _share(_grew(lives, "version")), 1),
-        Check.at_least("kills after which the tree went on", _share(_grew(lives, "leaves")), 1),
+        Check.at_least("kills after which the learner went on", share_of(_grew(lives, "version")), 1),
+        Check.at_least("kills after which the tree went on", share_of(_grew(lives, "leaves")), 1),
     ]
     return plan.report("resume", rows, checks)
 
@@ -220,7 +153,7 @@ async def hubs(plan: Plan) -> Report:
             )
             links = sum(one["links"] for one in seen)
             rows.append(
-                {"target": mode, "links_to": group, "links": links, **{name: _spread_of(seen, name) for name in names}}
+                {"target": mode, "links_to": group, "links": links, **{name: spread_of(seen, name) for name in names}}
             )
     checks = []
     for mode, figures in found.items():
@@ -241,8 +174,8 @@ async def front(plan: Plan) -> Report:
     ways = {name: plan.cells({"crawl.objective": name, "crawl.max_per_site": "none"}) for name in OBJECTIVES}
     found = await plan.run(ways)
     rows = [{"way": name, **harvest_row(figures)} for name, figures in found.items()]
-    gain = _mean(found["sites"], "relevant_sites") / max(_mean(found["pages"], "relevant_sites"), 1)
-    loss = 100 * (_mean(found["pages"], "harvest") - _mean(found["sites"], "harvest"))
+    gain = mean_of(found["sites"], "relevant_sites") / max(mean_of(found["pages"], "relevant_sites"), 1)
+    loss = 100 * (mean_of(found["pages"], "harvest") - mean_of(found["sites"], "harvest"))
     checks = [
         Check.at_least("relevant sites, sites : pages", round(gain, 2), 1.2),
         Check.at_most("points of harvest given for them", round(loss, 1), 10),
@@ -268,8 +201,8 @@ async def targets(plan: Plan) -> Report:
                 "last_200": f"{late(figures)[-1]:.2f}",
             }
         )
-    best = max(_mean(figures, "harvest") for figures in found.values())
-    behind = round(100 * (best - _mean(first, "harvest")), 1)
+    best = max(mean_of(figures, "harvest") for figures in found.values())
+    behind = round(100 * (best - mean_of(first, "harvest")), 1)
     return plan.report("targets", rows, [Check.at_most("best way - first way, points", behind, 1)], base=BASE)
 
 
@@ -278,6 +211,7 @@ def _changed(given: Mapping[str, str]) -> str:
 
 
 PARTS: Mapping[str, Callable[[Plan], Coroutine[Any, Any, Report]]] = {
+    "matrix": matrix,
     "targets": targets,
     "learn": learn,
     "async": asynchrony,
@@ -288,60 +222,8 @@ PARTS: Mapping[str, Callable[[Plan], Coroutine[Any, Any, Report]]] = {
 
 
 def chosen_parts(names: Sequence[str]) -> list[str]:
-    """All when none is named."""
+    """The matrix of policies when none is named."""
     for name in names:
         if name not in PARTS:
             raise ConfigError(f'There is no part "{name}" of this bench.{nearest(name, PARTS)}')
-    return [name for name in PARTS if name in names or not names]
-
-
-# ---- figures ----
-
-
-def harvest_row(figures: Sequence[Figures]) -> dict[str, str]:
-    """Truth in per cent and sites, and what the crawl itself would say."""
-    return {
-        "harvest": spread([100 * f["harvest"] for f in figures]),
-        "relevant_sites": spread([f["relevant_sites"] for f in figures], 0),
-        "own_harvest": spread([100 * f["own"]["harvest_rate"] for f in figures]),
-        "judge_precision": _spread_of([f["judge"] for f in figures if f.get("judge")], "precision", 2),
-        "judge_recall": _spread_of([f["judge"] for f in figures if f.get("judge")], "recall", 2),
-        "pages_per_second": spread([f["own"]["pages_per_second"] for f in figures], 0),
-    }
-
-
-def late(figures: Sequence[Figures]) -> list[float]:
-    """Mean harvest over the last 200 pages, at every hundredth page that all of them reached."""
-    return [round(mean(points), 3) for points in zip(*(_late(f["curve"]) for f in figures), strict=False)]
-
-
-def _late(curve: Sequence[Sequence[int]]) -> list[float]:
-    # The end of a crawl lies a few pages behind a whole hundred: too few to be a point of their own.
-    whole = [row for row in curve if row[0] % CURVE_EVERY == 0] or curve
-    known = [(0, 0), *((pages, relevant) for pages, relevant, _ in whole)]
-    pairs = [(known[max(0, at - WINDOW)], known[at]) for at in range(1, len(known))]
-    return [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairs]
-
-
-def spread(values: Sequence[float], digits: int = 1) -> str:
-    """Mean ± standard deviation."""
-    if not values:
-        return "–"
-    around = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{mean(values):.{digits}f}{around}"
-
-
-def _spread_of(seen: Sequence[Figures], name: str, digits: int = 3) -> str:
-    return spread([one[name] for one in seen if one.get(name) is not None], digits)
-
-
-def _mean(figures: Sequence[Figures], name: str) -> float:
-    return float(mean(f[name] for f in figures))
-
-
-def _variance(figures: Sequence[Figures]) -> float:
-    return stdev([f["harvest"] for f in figures]) ** 2 if len(figures) > 1 else 0.0
-
-
-def _share(truths: Iterable[bool]) -> float:
-    return round(mean(map(float, truths)), 3)
+    return [name for name in PARTS if name in names] or ["matrix"]

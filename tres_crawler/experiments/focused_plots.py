@@ -1,8 +1,8 @@
-"""Pictures of what `focused` found: learning curves, and pages against sites."""
+"""Pictures of what `focused` found: learning curves, pages against sites, and how frontiers grow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,11 @@ from tres_crawler.experiments.cells import CURVE_EVERY
 from tres_crawler.experiments.report import Report
 
 
-def plot(report: Report, folder: Path) -> Path | None:
-    """The picture of a part that has one."""
-    draw: dict[str, Callable[[Any, Any], None]] = {"curves": _curves, "points": _front}
-    wanted = next((name for name in draw if name in report.settings), None)
-    if wanted is None:
-        return None
+def plot(report: Report, folder: Path) -> list[Path]:
+    """A picture for everything in the report that can be drawn."""
+    wanted = [name for name in DRAWN if report.settings.get(name)]
+    if not wanted:
+        return []
     try:
         import matplotlib
     except ImportError as error:
@@ -24,26 +23,61 @@ def plot(report: Report, folder: Path) -> Path | None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(9, 6), layout="constrained")
-    draw[wanted](report.settings[wanted], axes)
-    path = folder / f"focused-{report.settings['part']}.png"
-    try:
-        figure.savefig(path, dpi=110)
-    except OSError as error:
-        raise ConfigError(f"The pictures cannot be written to {folder}: {error.strerror}.") from error
-    pyplot.close(figure)
-    return path
+    paths = []
+    for name in wanted:
+        draw, panels = DRAWN[name]
+        figure, axes = pyplot.subplots(1, panels, figsize=(9 if panels == 1 else 6 * panels, 6), layout="constrained")
+        draw(report.settings[name], axes)
+        path = folder / f"focused-{report.settings['part']}-{name}.png"
+        try:
+            figure.savefig(path, dpi=110)
+        except OSError as error:
+            raise ConfigError(f"The pictures cannot be written to {folder}: {error.strerror}.") from error
+        pyplot.close(figure)
+        paths.append(path)
+    return paths
 
 
-def _curves(curves: dict[str, list[float]], axes: Any) -> None:
+def _curves(curves: Mapping[str, list[float]], axes: Any) -> None:
     for name, points in curves.items():
         axes.plot([CURVE_EVERY * (at + 1) for at in range(len(points))], points, label=name)
     axes.set(title="True harvest over the last 200 pages", xlabel="pages", ylabel="share that is relevant", ylim=(0, 1))
     axes.legend()
 
 
-def _front(points: dict[str, list[tuple[float, int]]], axes: Any) -> None:
+def _front(points: Mapping[str, list[tuple[float, int]]], axes: Any) -> None:
     for name, found in points.items():
         axes.scatter([harvest for harvest, _ in found], [sites for _, sites in found], label=name)
     axes.set(title="Pages against sites, no cap", xlabel="true harvest", ylabel="relevant sites")
     axes.legend()
+
+
+def _pareto(topics: Mapping[str, Mapping[str, list[tuple[str, float, float]]]], axes: Any) -> None:
+    """As Figure 3 of TRES: a line a policy, a point a cap; the best are at the top right."""
+    for topic, panel in zip(topics, axes, strict=False):
+        for name, points in topics[topic].items():
+            ordered = sorted(points, key=lambda point: point[1])
+            panel.plot([at for _, at, _ in ordered], [sites for _, _, sites in ordered], marker="o", label=name)
+            for cap, harvest, sites in ordered:
+                panel.annotate(cap, (harvest, sites), fontsize=7, textcoords="offset points", xytext=(3, 3))
+        panel.set(title=topic, xlabel="true harvest", ylabel="relevant sites")
+    axes[0].legend(fontsize=8)
+
+
+def _growth(grown: Mapping[str, list[tuple[int, int, int]]], axes: Any) -> None:
+    """As Figure 4 of TRES: leaves, and links that wait."""
+    for name, points in grown.items():
+        for at, panel in enumerate(axes, 1):
+            panel.plot([point[0] for point in points], [point[at] for point in points], label=name)
+    for title, panel in zip(("Leaves of the tree", "Waiting links"), axes, strict=True):
+        panel.set(title=title, xlabel="pages")
+    axes[0].legend()
+
+
+DRAWN: Mapping[str, tuple[Callable[[Any, Any], None], int]] = {
+    "curves": (_curves, 1),
+    "points": (_front, 1),
+    "pareto": (_pareto, 3),
+    "growth": (_growth, 2),
+}
+"""Key of the report's settings, how it is drawn, and in how many panels."""

@@ -100,5 +100,6 @@ def _relevance(settings: Overrides) -> Mapping[str, Any]:
 
 
 async def _has_judge(data: Path) -> bool:
-    async with Database(DataDir(data).url, read_only=True) as database:
+    # To be written to: a judge that was kept by an older program is brought up to date.
+    async with Database(DataDir(data).url) as database:
         return await judging.newest_version(database, TEACHER) is not None

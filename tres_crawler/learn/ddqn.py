@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 import torch
@@ -85,7 +86,9 @@ class Ddqn:
 
     def train(self, steps: int) -> float | None:
         """Take so many gradient steps; their mean loss, or None if there was nothing to learn from."""
-        tried = [self._step() for _ in range(steps if len(self.replay) else 0)]
+        if len(self.replay) <= self.settings.warm_up:
+            return None
+        tried = [self._step() for _ in range(steps)]
         losses = [loss for loss in tried if loss is not None]
         return sum(losses) / len(losses) if losses else None
 
@@ -204,6 +207,11 @@ class Ddqn:
     def load_policy(self, saved: bytes) -> None:
         """Start from what another crawl has learned; its experiences and counters stay behind."""
         self._begin(unpack(saved, self._shape).state("online", self._good))
+
+    def begin_with(self, saved: bytes) -> None:
+        """Start from a policy if it is of this shape; a learner of other features begins as it is."""
+        with suppress(ModelError):
+            self.load_policy(saved)
 
     def load(self, saved: bytes) -> None:
         """Go on from a snapshot; a ModelError leaves this learner as it was."""

@@ -41,8 +41,8 @@ class AchePolicy(RelivedPolicy):
         self._weights[RELEVANT_PARENT] = 1.0
         self._next_lesson = LEARN_FIRST
 
-    def _live(self, page: PageFact, features: Floats) -> None:
-        self._counts[int(page.relevant), features.astype(np.int64)] += 1
+    def _live(self, page: PageFact, lesson: Floats) -> None:
+        self._counts[int(page.relevant), lesson.astype(np.int64)] += 1
         self._pages_of[int(page.relevant)] += 1
 
     def _settle(self) -> None:

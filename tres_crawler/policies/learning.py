@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from tres_crawler.cards import checked
 from tres_crawler.config import Settings
 from tres_crawler.features import Describer, PathState, SiteRatios
 from tres_crawler.frontier.frontier import Frontier
@@ -15,15 +17,25 @@ from tres_crawler.learn.replay import Transition
 from tres_crawler.learn.worker import Trainer
 from tres_crawler.policies.policy import Floats, Hosts, Numbers, PageFact, Surroundings
 from tres_crawler.records import Divergence, Outlink
+from tres_crawler.resources import shipped
 from tres_crawler.store import crawls, learning, links
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.pages import PageRecord
+from tres_crawler.wording import Numbers as WordNumbers
+from tres_crawler.wording import Wording, wording
 
 FIRST_SNAPSHOT = 200
 SNAPSHOT_GROWTH = 1.1
 """The learner is saved whole when the pages have grown by a tenth; what came later is remembered from the store."""
 KNOWN_SITE = {"pages": 1.0, "balanced": 0.5, "sites": 0.1}
 """What a relevant page of a site already known to be relevant is worth, beside the first one of a new site."""
+
+
+def shipped_policy() -> bytes:
+    """What a learner of the features `extended` knows before its first page."""
+    path = shipped("models") / "policy.npz"
+    checked(path)
+    return path.read_bytes()
 
 
 def check_policy(policy: bytes, settings: Settings) -> None:
@@ -46,6 +58,7 @@ class LearningPolicy(ABC):
         self._describer = Describer(settings.features, around.keywords)
         self._paths: dict[int, PathState] = {}
         self._ratios = SiteRatios()
+        self._wording = Wording()
         self._relevant_sites: set[int] = set()
         self._history: list[PageFact] = []
         self._next_snapshot = FIRST_SNAPSHOT
@@ -56,10 +69,6 @@ class LearningPolicy(ABC):
     @property
     @abstractmethod
     def frontier(self) -> Frontier: ...
-
-    @property
-    def reads_contexts(self) -> bool:
-        return self._feature_settings.set == "extended"
 
     @property
     def version(self) -> int:
@@ -95,6 +104,8 @@ class LearningPolicy(ABC):
             self._learner.load(snapshot)
         elif policy:
             self._learner.load_policy(policy)
+        elif self._learn.start == "shipped":
+            self._learner.begin_with(await asyncio.to_thread(shipped_policy))
         self._trainer.weights = self._learner.weights()
         known = np.array([rewards[row.page] for row in saved], np.float32)
         await self._take_up(database, vectors, known, judge_version)
@@ -111,7 +122,7 @@ class LearningPolicy(ABC):
     def describe_seeds(self, seeds: Sequence[Outlink], sites: Numbers) -> Floats:
         """Links from nowhere; the learner starts with the promise that they pay (TRES, sec. 2.4.2)."""
         certain = np.ones(len(seeds), np.float32)
-        described = self._describer.describe(None, seeds, certain, sites, self._ratios)
+        described = self._describer.describe(None, seeds, certain, sites, self._ratios, self._word_probabilities(seeds))
         for row in described:
             self._trainer.remember(Transition(0, row, 1.0, described[:0]))
         return described
@@ -119,7 +130,7 @@ class LearningPolicy(ABC):
     # ---- learning from pages ----
 
     def arrive(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
         relevant = page.reward > 0
         frozen = page.link.features
@@ -127,26 +138,17 @@ class LearningPolicy(ABC):
         link_site = self._sites_of(np.array([page.link.host], np.int32))
         refreshed = self._describer.refresh(frozen[None], link_site, self._ratios)[0]
         reward = self._reward(page.site, relevant)
-        self._enter(PageFact(page.number, page.link.source, page.site, relevant))
-        described = self.describe_more(page, outlinks, looks, contexts, sites)
+        link = page.link
+        self._enter(PageFact(page.number, link.source, page.site, relevant, link.url, link.anchor))
+        described = self.describe_more(page, outlinks, looks, sites)
         saved = [learning.new_experience(self._crawl, page.number, frozen, reward), *self._experience(frozen, reward)]
         sample = None if self._learn.target == "outlinks" else self._sample()
         self._trainer.remember(Transition(page.number, refreshed, reward, described, sample))
         return described, saved
 
-    def describe_more(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
-    ) -> Floats:
-        return self._describer.describe(
-            self._paths.get(page.number),
-            outlinks,
-            looks,
-            sites,
-            self._ratios,
-            depth=page.link.depth + 1,
-            page_site=page.site,
-            context_probabilities=contexts,
-        )
+    def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
+        path, words = self._paths.get(page.number), self._word_probabilities(outlinks)
+        return self._describer.describe(path, outlinks, looks, sites, self._ratios, words)
 
     async def catch_up(self) -> None:
         await self._trainer.caught_up()
@@ -193,7 +195,17 @@ class LearningPolicy(ABC):
         before = self._paths.get(page.source) if page.source else None
         self._paths[page.number] = PathState.of(before, page.relevant)
         self._ratios.add(page.site, page.relevant)
+        if self._describer.is_extended:
+            self._wording.learn(self._words_of(page.url, page.anchor), page.relevant)
         self._history.append(page)
+
+    def _word_probabilities(self, outlinks: Sequence[Outlink]) -> Floats | None:
+        if not self._describer.is_extended:
+            return None
+        return self._wording.probabilities([self._words_of(outlink.url, outlink.anchor) for outlink in outlinks])
+
+    def _words_of(self, url: str, anchor: str) -> WordNumbers:
+        return wording(url, anchor, with_host=self._feature_settings.site)
 
     def _reward(self, site: int, relevant: bool) -> float:
         if not relevant:
@@ -204,7 +216,7 @@ class LearningPolicy(ABC):
 
     def _count_anew(self, pages: Iterable[PageFact]) -> dict[int, float]:
         """Paths, sites and rewards of all pages, in order; the reward of each."""
-        self._paths, self._ratios, self._history = {}, SiteRatios(), []
+        self._paths, self._ratios, self._wording, self._history = {}, SiteRatios(), Wording(), []
         self._relevant_sites = set()
         rewards = {}
         for page in pages:

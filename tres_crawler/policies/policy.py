@@ -30,6 +30,9 @@ class PageFact(NamedTuple):
     """The page its link stood on."""
     site: int
     relevant: bool
+    url: str = ""
+    """Of the link that led to it, as is `anchor`."""
+    anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,6 @@ class Policy(Protocol):
     def frontier(self) -> Frontier: ...
 
     @property
-    def reads_contexts(self) -> bool:
-        """Whether it wants to know how the words around a link are judged."""
-
-    @property
     def version(self) -> int | None:
         """Of what it has learned so far."""
 
@@ -73,12 +72,12 @@ class Policy(Protocol):
         """Features of links that stand on no page."""
 
     def arrive(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats | None, list[Change]]:
         """A page has come of a link: learn from it. Features of its new outlinks, and what is to be saved with it."""
 
     def describe_more(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> Floats | None:
         """Features of links that a page has gained since it arrived."""
 
@@ -100,7 +99,6 @@ class Policy(Protocol):
 class PlainPolicy:
     """A frontier that knows by itself which link is next."""
 
-    reads_contexts = False
     version = None
 
     def __init__(self, crawl: int, frontier: Frontier) -> None:
@@ -114,12 +112,12 @@ class PlainPolicy:
         return None
 
     def arrive(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats | None, list[Change]]:
         return None, []
 
     def describe_more(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> Floats | None:
         return None
 

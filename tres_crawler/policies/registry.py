@@ -26,6 +26,8 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "target": "paper",
             "hidden": (30, 15),
             "prior": False,
+            "start": "untaught",
+            "warm_up": 0,
             "learning_rate": 1e-3,
             "batch": 60,
             "replay": 20_000,

@@ -16,20 +16,27 @@ from tres_crawler.store.pages import PageRecord
 
 
 class RelivedPolicy(PlainPolicy, ABC):
-    """Keeps every page with the features of the link that led to it; nothing else is saved."""
+    """Keeps a lesson of every page, by default the features of the link that led to it; nothing else is saved."""
 
     def __init__(self, crawl: int, frontier: ScoredFrontier) -> None:
         super().__init__(crawl, frontier)
         self._pages: list[PageFact] = []
-        self._vectors: list[Floats] = []
+        self._lessons: list[Floats] = []
 
     @abstractmethod
     def _forget(self) -> None:
         """Know nothing, as at the start."""
 
     @abstractmethod
-    def _live(self, page: PageFact, features: Floats) -> None:
-        """Learn from a page, given the features of the link that led to it."""
+    def _live(self, page: PageFact, lesson: Floats) -> None:
+        """Learn from a page."""
+
+    def _enter(self, page: PageFact) -> None:
+        """A page is there, and its outlinks are to be described."""
+
+    def _lesson(self, features: Floats, outlinks: Floats) -> Floats:
+        """What is to be learned of a page, by the features of the link that led to it and of its outlinks."""
+        return features
 
     def _settle(self) -> None:
         """What was learned may take effect on links that wait already."""
@@ -41,7 +48,7 @@ class RelivedPolicy(PlainPolicy, ABC):
     async def restore(self, database: Database, pages: Sequence[PageFact], judge_version: int) -> None:
         saved = await learning.experiences(database, self._crawl)
         self._pages = list(pages)
-        self._vectors = [np.frombuffer(row.features, np.float32) for row in saved]
+        self._lessons = [np.frombuffer(row.features, np.float32) for row in saved]
         self._relive()
         self.frontier.place(await links.waiting_with_features(database, self._crawl))
 
@@ -49,22 +56,21 @@ class RelivedPolicy(PlainPolicy, ABC):
         return self._describe(None, seeds)
 
     def arrive(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
         features = page.link.features
         assert features is not None
         fact = _fact(page)
+        self._enter(fact)
+        described = self._describe(fact, outlinks)
+        lesson = self._lesson(features, described)
         self._pages.append(fact)
-        self._vectors.append(features)
-        self._live(fact, features)
+        self._lessons.append(lesson)
+        self._live(fact, lesson)
         self._settle()
-        return self._describe(fact, outlinks), [
-            learning.new_experience(self._crawl, page.number, features, float(fact.relevant))
-        ]
+        return described, [learning.new_experience(self._crawl, page.number, lesson, float(fact.relevant))]
 
-    def describe_more(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
-    ) -> Floats:
+    def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
         return self._describe(_fact(page), outlinks)
 
     async def judged_again(
@@ -76,8 +82,9 @@ class RelivedPolicy(PlainPolicy, ABC):
 
     def _relive(self) -> None:
         self._forget()
-        for page, features in zip(self._pages, self._vectors, strict=True):
-            self._live(page, features)
+        for page, lesson in zip(self._pages, self._lessons, strict=True):
+            self._enter(page)
+            self._live(page, lesson)
         self._settle()
 
 

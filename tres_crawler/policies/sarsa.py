@@ -15,37 +15,43 @@ from tres_crawler.text import words
 from tres_crawler.vectors import Vectors, unit
 
 COLUMNS = ("parent_reward", "inverse_distance", "path_ratio", "cosine", "one")
+FIRST_WEIGHTS = (0.0, 0.0, 0.0, 1.0, 0.0)
+"""Before anything is learned, a link is worth its cosine."""
 LEARNING_RATE = 0.05
+DISCOUNT = 0.3
 
 
 class SarsaPolicy(RelivedPolicy):
     """Values are linear in the path's statistics and the link's cosine to the topic, with no keyword in them.
 
-    A link is valued once, when it is placed. The value of what was fetched moves towards its reward and the value of
-    what was fetched next, whatever that is.
+    A link is valued once, when it is placed. What was fetched moves towards its reward and the best of its own
+    outlinks: the only next step that the method looks at (TRES, sec. 2.4.2).
     """
 
     def __init__(self, around: Surroundings, vectors: Vectors) -> None:
         super().__init__(around.crawl, ScoredFrontier(self._scores))
-        self._discount = around.settings.learn.discount
         self._vectors_of_words = vectors
         known = [vector for vector in map(vectors.phrase, around.keywords) if vector is not None]
         self._topic: Floats = unit(np.mean(known, axis=0)) if known else np.zeros(vectors.dimensions, np.float32)
         self._forget()
 
     def _forget(self) -> None:
-        self._weights = np.zeros(len(COLUMNS), np.float32)
+        self._weights = np.array(FIRST_WEIGHTS, np.float32)
         self._paths: dict[int, PathState] = {}
-        self._last: tuple[Floats, float] | None = None
 
-    def _live(self, page: PageFact, features: Floats) -> None:
-        if self._last is not None:
-            before, reward = self._last
-            error = reward + self._discount * (features @ self._weights) - before @ self._weights
-            self._weights = self._weights + LEARNING_RATE * np.float32(error) * before
-        self._last = features, float(page.relevant)
+    def _enter(self, page: PageFact) -> None:
         parent = self._paths.get(page.source) if page.source else None
         self._paths[page.number] = PathState.of(parent, page.relevant)
+
+    def _lesson(self, features: Floats, outlinks: Floats) -> Floats:
+        """The link and the best outlink of its page, as valued now; zeros where there is none."""
+        best = outlinks[np.argmax(outlinks @ self._weights)] if len(outlinks) else np.zeros_like(features)
+        return np.concatenate([features, best])
+
+    def _live(self, page: PageFact, lesson: Floats) -> None:
+        link, best = np.split(lesson, 2)
+        error = page.relevant + DISCOUNT * (best @ self._weights) - link @ self._weights
+        self._weights = self._weights + LEARNING_RATE * np.float32(error) * link
 
     def _describe(self, page: PageFact | None, outlinks: Sequence[Outlink]) -> Floats:
         rows = np.ones((len(outlinks), len(COLUMNS)), np.float32)

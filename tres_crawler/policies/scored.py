@@ -34,13 +34,11 @@ class ScoredPolicy(PlainPolicy):
         return np.full((len(seeds), 1), SEED_SCORE, np.float32)
 
     def arrive(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
-        return self.describe_more(page, outlinks, looks, contexts, sites), []
+        return self.describe_more(page, outlinks, looks, sites), []
 
-    def describe_more(
-        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, contexts: Floats | None, sites: Numbers
-    ) -> Floats:
+    def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
         return self._score(page, outlinks, looks).astype(np.float32).reshape(-1, 1)
 
 

@@ -35,6 +35,7 @@ AGED_EVERY = 10
 """At most every so many visits go to a page for its age alone."""
 TOLERANCE = 0.98
 FIRST_PRICE = 1e-3
+LEAST_PRICE = 1e-12
 WAITING, READY, AGED, CHOSEN, RETIRED = range(5)
 
 
@@ -108,7 +109,7 @@ class CalendarScheduler:
             return []
         self._ripen(now)
         excess = len(self._open) / (CROSSED_ROWS * budget) - 1
-        self.price *= math.exp(STEP * min(excess, 1.0))
+        self.price = max(self.price * math.exp(STEP * min(excess, 1.0)), LEAST_PRICE)
         if len(self._open) < budget:
             self._hasten(now, budget)
         if len(self._open) > OPEN_ROWS * budget:

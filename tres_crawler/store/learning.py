@@ -11,8 +11,8 @@ from sqlalchemy import bindparam, delete, insert, select, update
 
 from tres_crawler.store.database import AnyRow, Change, Database
 from tres_crawler.store.tables import experiences as experience_table
+from tres_crawler.store.tables import metric_points, snapshots
 from tres_crawler.store.tables import nodes as node_table
-from tres_crawler.store.tables import snapshots
 
 Floats = npt.NDArray[np.float32]
 
@@ -80,6 +80,12 @@ async def nodes(database: Database, crawl: int, tree: int) -> Sequence[AnyRow]:
     columns = (node_table.c[name] for name in ("number", "feature", "threshold", "left", "right"))
     of_tree = (node_table.c.crawl == crawl, node_table.c.tree == tree)
     return await database.rows(select(*columns).where(*of_tree).order_by(node_table.c.left))
+
+
+async def growth(database: Database, crawl: int) -> Sequence[AnyRow]:
+    """Pages, leaves and waiting links as the crawl went on."""
+    columns = (metric_points.c.pages, metric_points.c.leaves, metric_points.c.waiting)
+    return await database.rows(select(*columns).where(metric_points.c.crawl == crawl).order_by(metric_points.c.pages))
 
 
 async def newest(database: Database, crawl: int, kind: str) -> bytes | None:

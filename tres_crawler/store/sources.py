@@ -46,8 +46,8 @@ def source_change(crawl: int, page: int, state: Mapping[str, Any]) -> Change:
     return Change(SET_SOURCE, [{"of_crawl": crawl, "of_page": page, **_given(state)}])
 
 
-def retirement(crawl: int, page: int, at: float, reason: str) -> Change:
-    """A source is given up without a visit."""
+def retirement(crawl: int, page: int, at: float | None, reason: str | None) -> Change:
+    """A source is given up without a visit; None: it is one again."""
     return Change(RETIRE, [{"of_crawl": crawl, "of_page": page, "now_retired_at": at, "now_retired_reason": reason}])
 
 
@@ -89,13 +89,18 @@ def _of_page(table: Any) -> Any:
     return (table.c.crawl == pages.c.crawl) & (table.c.page == pages.c.number)
 
 
+_WITH_HOST = select(sources, pages.c.host).join(pages, _of_page(sources)).order_by(sources.c.page)
+
+
 async def live(database: Database, crawl: int) -> Sequence[AnyRow]:
     """Every source that is not retired, with its host, oldest first."""
+    return await database.rows(_WITH_HOST.where(sources.c.crawl == crawl, sources.c.retired_at.is_(None)))
+
+
+async def relevant_again(database: Database, crawl: int, reason: str) -> Sequence[AnyRow]:
+    """Sources that were retired for a reason, whose pages are held to be relevant by now."""
     return await database.rows(
-        select(sources, pages.c.host)
-        .join(pages, _of_page(sources))
-        .where(sources.c.crawl == crawl, sources.c.retired_at.is_(None))
-        .order_by(sources.c.page)
+        _WITH_HOST.where(sources.c.crawl == crawl, sources.c.retired_reason == reason, pages.c.relevant)
     )
 
 

@@ -2,6 +2,7 @@
 import { send } from "./api.js";
 
 const LONGEST_PAUSE = 15_000;
+const SHARE = 8;
 
 // EventSource cannot send a token, so the stream is read by hand.
 export function follow(path, onEvent, onState) {
@@ -55,6 +56,7 @@ export function follow(path, onEvent, onState) {
 }
 
 // Calls `work` soon after it was asked for, never twice at once, at most once in `milliseconds`, and not unseen.
+// Work that takes long is asked for less often, so that a large crawl is not held up by those who watch it.
 export function eased(work, milliseconds) {
   let wanted = false;
   let busy = false;
@@ -64,13 +66,14 @@ export function eased(work, milliseconds) {
     if (busy || closed || document.hidden) return;
     busy = true;
     wanted = false;
+    const begun = performance.now();
     try {
       await work();
     } finally {
       setTimeout(() => {
         busy = false;
         if (wanted) run();
-      }, milliseconds);
+      }, Math.max(milliseconds, SHARE * (performance.now() - begun)));
     }
   }
 

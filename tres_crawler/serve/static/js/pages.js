@@ -6,6 +6,7 @@ import { clean } from "./text.js";
 import { empty, failed, loading } from "./states.js";
 
 const AT_ONCE = 40;
+const KINDS = [["relevant=true", "Relevant"], ["", "All"], ["relevant=false", "Others"], ["labelled=true", "Labelled"]];
 
 export function chance(page) {
   if (page.outcome !== "judged") return h(page.outcome === "failed" ? "span.chance.trouble" : "span.chance", { title: page.reason }, page.outcome);
@@ -29,12 +30,12 @@ export function pageRow(page, crawl) {
 }
 
 export function show(root, crawl) {
+  let kind = "relevant=true";
   const list = h("ul.rows");
   const place = h("div", {}, loading("360px"));
   const more = h("button.button", { type: "button", onclick: () => load(true) }, "Show more");
   const search = h("input", { type: "search", placeholder: "Search in titles and URLs", "aria-label": "Search in titles and URLs" });
-  const kinds = h("div.segments", { role: "group", "aria-label": "Which pages" }, [["true", "Relevant"], ["", "All"], ["false", "Others"]].map(([value, label]) => h("button", { type: "button", "aria-pressed": String(value === "true"), "data-value": value, onclick: () => choose(value) }, label)));
-  let relevant = "true";
+  const kinds = h("div.segments", { role: "group", "aria-label": "Which pages" }, KINDS.map(([value, label]) => h("button", { type: "button", "aria-pressed": String(value === kind), "data-value": value, onclick: () => choose(value) }, label)));
   let items = [];
   let next = null;
   let asked = 0;
@@ -42,7 +43,7 @@ export function show(root, crawl) {
   root.append(h("section.card", {}, h("div.filters", {}, kinds, search), place));
 
   function choose(value) {
-    relevant = value;
+    kind = value;
     for (const button of kinds.children) button.setAttribute("aria-pressed", String(button.dataset.value === value));
     load(false);
   }
@@ -54,8 +55,8 @@ export function show(root, crawl) {
   });
 
   function query(cursor) {
-    const given = new URLSearchParams({ limit: String(AT_ONCE) });
-    if (relevant) given.set("relevant", relevant);
+    const given = new URLSearchParams(kind);
+    given.set("limit", String(AT_ONCE));
     if (search.value.trim()) given.set("q", search.value.trim());
     if (cursor) given.set("cursor", cursor);
     return `/crawls/${crawl.id}/pages?${given}`;

@@ -5,8 +5,9 @@ import { decimal, featureName, number, plural } from "./format.js";
 import { empty, failed, loading } from "./states.js";
 
 const NODE = { width: 206, height: 48 };
-const COLUMN = 262;
 const ROW = 58;
+const WIDE_GAP = 56;
+const NARROW_GAP = 44;
 const EDGE_OF_DRAWING = 16;
 const ROWS_AT_FIRST = 8;
 const LEVELS = 10;
@@ -100,11 +101,12 @@ export function show(root, crawl) {
 
   // Leaves get a row each, splits the middle of their children's rows.
   function placed() {
+    const gap = scroll.clientWidth < 600 ? NARROW_GAP : WIDE_GAP;
     const found = [];
     let row = 0;
     function put(node, depth) {
       const kids = open.has(node.id) && node.left !== null ? children(node).map((child) => put(child, depth + 1)) : [];
-      const at = { node, kids, x: EDGE_OF_DRAWING + depth * COLUMN, y: 0 };
+      const at = { node, kids, x: EDGE_OF_DRAWING + depth * (NODE.width + gap), y: 0 };
       at.y = kids.length ? (kids[0].y + kids[1].y) / 2 : EDGE_OF_DRAWING + row++ * ROW;
       found.push(at);
       return at;

@@ -1,0 +1,164 @@
+"""The matrix: which crawls it asks for, what it makes of their figures, and the goals it checks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands import tres
+from tres_crawler.experiments import focused_plots, matrix
+from tres_crawler.experiments.cells import Cell
+from tres_crawler.experiments.matrix import Row, chosen_rows, report_of
+from tres_crawler.experiments.matrix import matrix as run_matrix
+from tres_crawler.experiments.orderings import orderings
+from tres_crawler.experiments.plan import Plan
+from tres_crawler.policies.registry import POLICIES
+from tres_crawler.simweb.params import FAMILIES, WebParams
+
+SITE_PARAMETERS = {"size_exponent", "portals", "on_topic", "hidden_sites"}
+
+
+def plan(**given: Any) -> Plan:
+    return Plan(lambda _: None, **given).of(2000, 3)
+
+
+def figures(topic: str, harvest: float, sites: int, pages: int = 1000) -> Mapping[str, Any]:
+    """A crawl whose harvest is the same all the way."""
+    curve = [[n, int(n * harvest), sites] for n in range(100, pages + 1, 100)]
+    lives = [{"growth": [[50, 3, 100], [100, 5, 200]]}]
+    return {
+        "topic": topic, "harvest": harvest, "relevant_sites": sites, "pages": pages, "curve": curve, "lives": lives
+    }  # fmt: skip
+
+
+def found(**harvests: tuple[float, int]) -> dict[Row, list[Mapping[str, Any]]]:
+    """By policy under caps 50, none and 5:2."""
+    return {
+        Row(name.replace("_", "-"), cap, name.replace("_", "-")): [
+            figures(topic, harvest, sites) for topic in ("sports", "food", "hardware")
+        ]
+        for cap in ("50", "none", "5:2")
+        for name, (harvest, sites) in harvests.items()
+    }
+
+
+def test_every_policy_is_crossed_with_every_cap_and_key_rows_come_first() -> None:
+    rows = chosen_rows(plan())
+    plain = {(row.policy, row.cap) for row in rows if row.name == row.policy}
+    assert plain >= {(policy, cap) for policy in {*POLICIES, "oracle"} - {"sync"} for cap in matrix.CAPS}
+    assert [row.policy for row in rows[:7]] == list(matrix.KEY)
+    assert {row.name for row in rows if row.judge == "true"} == {"tres, true judge", "best-first, true judge"}
+    assert {(row.name, row.cap) for row in rows} >= {("tres, NH", "10"), ("tres, SVM judge", "5:2"), ("sync", "50")}
+    assert len(set(rows)) == len(rows)
+
+
+def test_rows_can_be_chosen_by_policy_and_cap() -> None:
+    rows = chosen_rows(plan(policies=("tres", "ache"), caps=("50",)))
+    assert {(row.name, row.cap) for row in rows} == {
+        ("tres", "50"),
+        ("tres, untaught", "50"),
+        ("ache", "50"),
+        ("tres, true judge", "50"),
+    }
+
+
+def test_cells_are_on_reported_webs_with_one_web_a_topic_and_brute_force_is_short() -> None:
+    cells = Row("sync", "50", "sync").cells(plan())
+    assert {(cell.family, cell.web, cell.topic) for cell in cells} == {
+        ("report", 0, "sports"),
+        ("report", 1, "food"),
+        ("report", 2, "hardware"),
+    }
+    assert ({cell.pages for cell in cells}, {cell.seed for cell in cells}) == ({1000}, {1, 2, 3})
+    assert Row("tres", "5:2", "tres").cells(plan(family="tune"))[0].family == "tune"
+
+
+def test_webs_for_choosing_and_for_reporting_differ_in_everything() -> None:
+    tune, report = FAMILIES["tune"], FAMILIES["report"]
+    assert not set(tune["seeds"]) & set(report["seeds"])
+    assert not set(tune["topics"]) & set(report["topics"])
+    for mine in tune["webs"]:
+        for theirs in report["webs"]:
+            one, other = WebParams.of(**mine).model_dump(), WebParams.of(**theirs).model_dump()
+            changed = {name for name in one if one[name] != other[name]}
+            assert changed & SITE_PARAMETERS, (mine, theirs)
+            assert changed - SITE_PARAMETERS, (mine, theirs)
+
+
+def test_goals_are_checked_by_the_rows_that_were_measured() -> None:
+    ours = found(
+        tres=(0.6, 100), best_first=(0.4, 90), ache=(0.3, 120), async_=(0.1, 5), oracle=(0.9, 80), random=(0.05, 9)
+    )
+    checks = {check.name: (check.value, check.holds) for check in report_of(plan(), ours).checks}
+    assert checks["MAX 50: tres : ache, the best of ache"] == (2.0, True)
+    assert checks["MAX 50: tres : best-first"] == (1.5, True)
+    assert checks["MAX 50: tres : oracle"] == (0.67, False)
+    assert checks["MAX none: tres - best-first, the best other, points"] == (20.0, True)
+    assert checks["MAX 5:2: relevant sites, tres : ache, the most of all others"] == (0.83, False)
+    assert checks["MAX 50: most points behind best-first after 500 pages"] == (-20.0, True)
+    assert checks["MAX 50: pages until 80 % of tres's final rate, warm"] == (100, True)
+    assert not any(name.startswith("MAX 100") for name in checks), "what was not measured is not judged"
+
+
+def test_a_row_has_mean_and_spread_by_topic_and_the_output_says_which_webs() -> None:
+    report = report_of(plan(), found(tres=(0.6, 100)))
+    row = report.rows[0]
+    assert (row["policy"], row["max"], row["sports"], row["food_sites"], row["all"]) == (
+        "tres",
+        "50",
+        "60.0",
+        "100",
+        60.0,
+    )
+    assert "nothing was chosen on them" in report.settings["purpose"]
+    assert {row["family"]: row["used"] for row in report.rows if row["part"] == "webs"} == {
+        "report": "here",
+        "tune": "no",
+    }
+
+
+def test_orders_of_the_paper_stand_beside_ours() -> None:
+    ours = {("tres", "none"): (50.0, 90.0), ("ache", "none"): (40.0, 80.0), ("random", "none"): (5.0, 9.0)}
+    harvest, sites = orderings(ours)
+    assert harvest["in_the_paper"] == "tres 96 > ache 55 > random 5"
+    assert harvest["here"] == "tres 50 > ache 40 > random 5"
+    assert harvest["pairs_alike"] == "3 of 3"
+    assert sites["in_the_paper"].startswith("ache 1725 > tres 72")
+    assert sites["pairs_alike"] == "2 of 3"
+
+
+def test_the_matrix_has_pictures_of_curves_fronts_and_growth(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    drawn = focused_plots.plot(report_of(plan(), found(tres=(0.6, 100), ache=(0.3, 120))), tmp_path)
+    assert [path.name for path in drawn] == [f"focused-matrix-{name}.png" for name in ("curves", "pareto", "growth")]
+    assert all(path.stat().st_size > 5000 for path in drawn)
+
+
+async def test_what_is_kept_is_reported_without_running_anything(tmp_path: Path) -> None:
+    some = plan(keep=tmp_path, only_kept=True, caps=("50",), policies=("tres", "ache"))
+    cell = Row("ache", "50", "ache").cells(some)[1]
+    assert isinstance(cell, Cell)
+    (tmp_path / f"{cell.name}.json").write_text(json.dumps({"figures": figures("food", 0.3, 12)}))
+    report = await run_matrix(some)
+    assert [(row["policy"], row["crawls"], row["sports"], row["food"]) for row in report.rows[:1]] == [
+        ("ache", 1, "–", "30.0")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--max", "many"], "--max: 'many' is not a cap"),
+        (["--family", "reports"], 'There is no family of webs "reports". Did you mean "report"?'),
+        (["--only-kept"], "--only-kept needs --keep DIR"),
+        (["--pages", "100001"], "has 100,000 pages; a crawl of 100,001 cannot be measured on it"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(given: list[str], told: str, tmp_path: Path) -> None:
+    done = tres("bench", "focused", *given, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr
