@@ -60,13 +60,13 @@ class FoodWeb:
         self.site.answers[at] = [Answer(200, f"<title>{at}</title><article>{text}</article><nav>{anchors}</nav>")]
 
     def wide(self, food: int = 45, others: int = 55) -> None:
-        """One page that links to all others, which are food and not in turn."""
+        """One page that links to all others, which are food and not in turn; some links to food mislead."""
         names = [
             name for at in range(60) for name in (f"o{at}.test/" * (at < others), f"f{at}.test/" * (at < food)) if name
         ]
         self.page("a.test/", True, names)
         for name in names:
-            self.page(name, name[0] == "f")
+            self.page(name, name[0] == "f" and not name.startswith(("f3", "f7", "f11", "f15")))
 
 
 @pytest.fixture

@@ -20,20 +20,20 @@ PATIENCE = 60_000
 """Milliseconds that an element may take to appear on a busy machine."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWeb]:
     with running_simweb(tmp_path_factory.mktemp("web"), "--sites", "300", "--pages", "9000") as web:
         yield web
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(web: RunningWeb, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("served")
     with running_service(folder, web, FETCH__DELAY_SECONDS="0.05", SERVE__TOPICS_DIR=str(folder)) as service:
         yield service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("There is no Chromium here; on Debian: apt-get install chromium.")

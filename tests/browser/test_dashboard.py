@@ -28,7 +28,7 @@ def begun(service: Service, body: object) -> int:
     return number
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def ended(service: Service, web: RunningWeb) -> int:
     """A crawl of 400 pages that has reached its budget."""
     body = {"topic": topic(web), "crawl": {"max_pages": 400, "seed": 3}}

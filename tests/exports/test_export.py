@@ -176,6 +176,7 @@ def test_the_interval_of_a_share_narrows_with_evidence() -> None:
     assert share_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
     assert share_interval(50, 100) == pytest.approx((0.4038, 0.5962), abs=1e-4)
     assert share_interval(3, 3)[1] == 1.0
+    assert share_interval(0, 0) == (0.0, 1.0)
 
 
 def test_every_column_is_documented_in_order() -> None:

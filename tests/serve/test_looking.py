@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.serve.service import Service
-from tres_crawler.serve.looking import wilson
 from tres_crawler.serve.metrics import LAST_PAGES, step_for
 
 FEATURES = {
@@ -22,6 +21,8 @@ FEATURES = {
     "anchor_probability",
     "site_ratio",
     "site_known",
+    "site_share",
+    "word_probability",
 }
 
 
@@ -111,13 +112,6 @@ def test_sites_are_ranked_by_evidence(served: Service) -> None:
         assert site["share_low"] <= site["relevant_share"] <= site["share_high"]
         surest = sorted((page["probability"] for page in relevant), reverse=True)[:3]
         assert [page["probability"] for page in site["best_pages"]] == surest
-
-
-def test_the_interval_of_a_share_is_wilsons() -> None:
-    low, high = wilson(8, 10)
-    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
-    assert wilson(0, 0) == (0.0, 1.0)
-    assert wilson(5, 5)[1] == 1.0
 
 
 def test_metrics_follow_from_the_pages(served: Service) -> None:

@@ -10,7 +10,7 @@ from tres_crawler.vectors import Floats
 
 USUAL_SHARE = 0.08
 """The share of relevant pages at which a judge without labels is right about the even ones; found on tuning webs."""
-MOST_SHARE = 0.6
+MOST_SHARE = 0.4
 """The first pages of a crawl are nearest to its seeds: what comes later is hardly ever richer than this."""
 EXPECTED_SHARE = 0.2
 EXPECTED_WEIGHT = 4.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from hashlib import sha256
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Response
@@ -18,9 +17,10 @@ from tres_crawler.serve.keeper import Keeper
 from tres_crawler.serve.models import CrawlStatus, Page, Strict
 from tres_crawler.serve.paging import Cursor, Limit, cursor_of, position_in
 from tres_crawler.serve.problems import documented
+from tres_crawler.serve.topics import known_topics
 from tres_crawler.store import crawls
 from tres_crawler.store.crawls import StartKey
-from tres_crawler.topic import load_topic, parse_seed, parse_topic, shipped_topics
+from tres_crawler.topic import load_topic, parse_seed, parse_topic
 
 router = APIRouter(
     prefix="/api/v1/crawls", tags=["steer"], dependencies=[Depends(known_caller)], responses=documented(401, 403, 422)
@@ -205,9 +205,7 @@ async def status_of(keeper: Keeper, number: int) -> CrawlStatus:
 def _topic(given: dict[str, Any] | str, settings: Settings) -> Topic:
     if isinstance(given, dict):
         return parse_topic(given, "topic")
-    folder = settings.serve.topics_dir
-    own = {path.stem: path for path in sorted(Path(folder).glob("*.toml"))} if folder else {}
-    known = {**shipped_topics(), **own}
+    known = known_topics(settings)
     if given not in known:
         raise TopicError(f'There is no topic named "{given}" here. Known: {", ".join(sorted(known))}.')
     return load_topic(known[given])

@@ -42,6 +42,7 @@ from tres_crawler.store import browse, crawls, learning
 from tres_crawler.store.browse import Wanted
 from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.database import AnyRow, Database
+from tres_crawler.store.exporting import share_interval
 
 BEST_PAGES = 3
 LED_TO_PAGES = 20
@@ -49,7 +50,6 @@ RESTING_HOSTS = 50
 TREES = ("tres", "tres-paper", "tree-random")
 """Policies whose links wait in the leaves of a tree."""
 MICROSECOND = 1e-6
-CONFIDENCE = 1.96
 """Standard deviations of a 95 % interval."""
 
 router = APIRouter(
@@ -111,14 +111,14 @@ async def sites(number: CrawlNumber, database: Stored, limit: Limit = 50, cursor
     after = position_in(cursor, "sites") or 0
     ranked = sorted(
         await browse.site_counts(database, number),
-        key=lambda row: (-wilson(row.relevant_pages, row.pages)[0], -row.relevant_pages, row.site),
+        key=lambda row: (-share_interval(row.relevant_pages, row.pages)[0], -row.relevant_pages, row.site),
     )
     shown = ranked[after : after + limit]
     names = await browse.site_names(database, number, [row.site for row in shown])
     best = await browse.best_of_sites(database, number, [row.site for row in shown], BEST_PAGES)
     items = []
     for rank, row in enumerate(shown, after + 1):
-        low, high = wilson(row.relevant_pages, row.pages)
+        low, high = share_interval(row.relevant_pages, row.pages)
         items.append(
             SiteItem(
                 rank=rank,
@@ -199,16 +199,6 @@ async def hosts(number: CrawlNumber, database: Stored, keeper: Keeping) -> Hosts
         statuses=await browse.statuses(database, number),
         fetch_times=_fetch_times(seconds) if seconds else None,
     )
-
-
-def wilson(hits: int, tries: int) -> tuple[float, float]:
-    """Between what a share lies with 95 % confidence (Wilson's interval); everything is possible of nothing."""
-    if not tries:
-        return 0.0, 1.0
-    share, z = hits / tries, CONFIDENCE
-    middle = (share + z * z / (2 * tries)) / (1 + z * z / tries)
-    half = z / (1 + z * z / tries) * math.sqrt(share * (1 - share) / tries + z * z / (4 * tries * tries))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 # ---- rows → answers ----

@@ -7,6 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
+from tres_crawler.config import Settings
 from tres_crawler.errors import TopicError
 from tres_crawler.serve.common import WithSettings, known_caller
 from tres_crawler.serve.problems import documented
@@ -27,9 +28,14 @@ class TopicItem(BaseModel):
 @router.get("/topics")
 def topics(settings: WithSettings) -> list[TopicItem]:
     """The topics that can be named when a crawl is started."""
+    return [_item(name, path) for name, path in sorted(known_topics(settings).items())]
+
+
+def known_topics(settings: Settings) -> dict[str, Path]:
+    """The file of every topic by its name."""
     folder = settings.serve.topics_dir
     own = {path.stem: path for path in Path(folder).glob("*.toml")} if folder else {}
-    return [_item(name, path) for name, path in sorted({**shipped_topics(), **own}.items())]
+    return {**shipped_topics(), **own}
 
 
 def _item(name: str, path: Path) -> TopicItem:

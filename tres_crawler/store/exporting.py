@@ -136,7 +136,9 @@ async def edges_of(
 
 
 def share_interval(part: int, whole: int) -> tuple[float, float]:
-    """Where the true share lies, with 95 % confidence (Wilson's score interval)."""
+    """Where the true share lies, with 95 % confidence (Wilson's score interval); of nothing everything is possible."""
+    if not whole:
+        return 0.0, 1.0
     z = 1.96
     share, scale = part / whole, 1 + z * z / whole
     middle = (share + z * z / (2 * whole)) / scale
