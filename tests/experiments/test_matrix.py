@@ -104,6 +104,17 @@ def test_goals_are_checked_by_the_rows_that_were_measured() -> None:
     assert not any(name.startswith("MAX 100") for name in checks), "what was not measured is not judged"
 
 
+def test_rows_that_are_not_whole_yet_are_compared_on_the_topics_they_share() -> None:
+    mine, bound = Row("tres", "50", "tres"), Row("oracle", "50", "oracle")
+
+    def ratio(*of_bound: Mapping[str, Any]) -> float | None:
+        checks = report_of(plan(), {mine: [figures("sports", 0.6, 1)], bound: of_bound}).checks
+        return next(check.value for check in checks if check.name == "MAX 50: tres : oracle")
+
+    assert ratio(figures("sports", 0.9, 1), figures("hardware", 0.1, 1)) == 0.67
+    assert ratio(figures("food", 0.9, 1)) is None
+
+
 def test_a_row_has_mean_and_spread_by_topic_and_the_output_says_which_webs() -> None:
     report = report_of(plan(), found(tres=(0.6, 100)))
     row = report.rows[0]

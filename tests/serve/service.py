@@ -33,7 +33,7 @@ class Service:
             request.add_header("Content-Type", "application/json")
             request.data = body if isinstance(body, bytes) else json.dumps(body).encode()
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 text = answer.read()
                 return answer.status, json.loads(text) if text else None
         except urllib.error.HTTPError as error:
@@ -46,7 +46,7 @@ class Service:
         return body
 
     def wait_for(self, crawl: int, true_of: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             status: dict[str, Any] = self.get(f"/{crawl}")
             if true_of(status):
@@ -64,7 +64,7 @@ def running_service(folder: Path, web: RunningWeb, **settings: str) -> Iterator[
             assert process.stdout is not None
             address = process.stdout.readline().rpartition(" ")[2].strip()
             service = Service(process, address, settings.get("SERVE__TOKEN", ""))
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 90
             while time.monotonic() < deadline:
                 try:
                     urllib.request.urlopen(f"{address}/readyz", timeout=5).close()

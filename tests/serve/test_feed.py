@@ -55,14 +55,18 @@ async def filled(database: Database) -> Database:
     return database
 
 
-async def add_pages(database: Database, first: int, last: int, relevant: bool = False, title: str = "") -> None:
+async def add_pages(
+    database: Database, first: int, last: int, relevant_from: int | None = None, title: str = ""
+) -> None:
+    """Pages in one commit, those from `relevant_from` on relevant."""
     numbers = range(first, last + 1)
     link = {"crawl": CRAWL, "host": 1, "depth": 0, "anchor": "", "leaf": 0, "state": "fetched"}
-    page = {"crawl": CRAWL, "host": 1, "site": 1, "outcome": "judged", "fetched_at": 0.0, "relevant": relevant}
+    page = {"crawl": CRAWL, "host": 1, "site": 1, "outcome": "judged", "fetched_at": 0.0, "title": title}
     urls = {number: {"url": f"http://a.test/{number}", "url_key": number} for number in numbers}
+    hits = {number: relevant_from is not None and number >= relevant_from for number in numbers}
     await database.write(
         Change(insert(links), [{**link, "number": number, **urls[number]} for number in numbers]),
-        Change(insert(pages), [{**page, "number": n, "link": n, "title": title, **urls[n]} for n in numbers]),
+        Change(insert(pages), [{**page, "number": n, "link": n, "relevant": hits[n], **urls[n]} for n in numbers]),
     )
 
 
@@ -83,7 +87,7 @@ async def test_pages_and_events_are_heard_as_they_are_stored(filled: Database) -
     first = heard(await anext(stream))
     assert [(one.kind, one.data["crawl_id"]) for one in first] == [("progress", CRAWL)]
     await add_pages(filled, 1, 2)
-    await add_pages(filled, 3, 3, relevant=True, title='<script>alert("x")</script>\u0000\u2028\n\ndata: no')
+    await add_pages(filled, 3, 3, relevant_from=3, title='<script>alert("x")</script>\u0000\u2028\n\ndata: no')
     told = await next_of(stream, "relevant_page")
     assert [(one.kind, one.data["id"]) for one in told] == [("page", 1), ("page", 2), ("relevant_page", 3)]
     assert told[2].data["title"].endswith("\n\ndata: no"), "a title cannot end an event"
@@ -124,8 +128,7 @@ async def test_of_many_pages_at_once_the_relevant_ones_are_told_and_the_others_c
     await feed.open()
     stream = feed.follow(None)
     await anext(stream)
-    await add_pages(filled, 1, 100)
-    await add_pages(filled, 101, 110, relevant=True)
+    await add_pages(filled, 1, 110, relevant_from=101)
     told = await next_of(stream, "relevant_page", 10)
     assert len(told) == feeds.MOST_PER_TICK
     assert [one.data["id"] for one in told] == sorted(one.data["id"] for one in told)

@@ -220,7 +220,12 @@ def _against_all(cap: str, policies: Mapping[str, Sequence[Figures]]) -> list[Ch
 
 
 def _ratio(name: str, mine: Sequence[Figures], other: Sequence[Figures], goal: float) -> Check:
-    return Check.at_least(name, round(_harvest(mine) / max(_harvest(other), 1e-9), 2), goal)
+    """On the topics that both have by now; none if there is no such."""
+    both = {f["topic"] for f in mine} & {f["topic"] for f in other}
+    if not both:
+        return Check.at_least(name, None, goal)
+    ours, theirs = (_harvest([f for f in figures if f["topic"] in both]) for figures in (mine, other))
+    return Check.at_least(name, round(ours / max(theirs, 1e-9), 2), goal)
 
 
 def _most_behind(mine: Sequence[Figures], other: Sequence[Figures]) -> float | None:

@@ -20,6 +20,7 @@ class DeepScheduler(RankedScheduler):
     made for some dozens of sources, or for groups of them.
     """
 
+    GRADIENT: Gradient
     HIDDEN: tuple[int, int]
     DISCOUNT: float
     COLUMNS: int
@@ -31,7 +32,7 @@ class DeepScheduler(RankedScheduler):
         self,
         seed: int,
         *,
-        gradient: Gradient,
+        gradient: Gradient | None = None,
         hidden: tuple[int, int] | None = None,
         exploration: tuple[float, float] = (0.7, 0.1),
         settled_after: int = 1500,
@@ -39,7 +40,7 @@ class DeepScheduler(RankedScheduler):
     ) -> None:
         """`exploration` falls from its first to its last value over `settled_after` visits."""
         super().__init__(least_gap_seconds)
-        self._seed, self._gradient, self._hidden = seed, gradient, hidden or self.HIDDEN
+        self._seed, self._gradient, self._hidden = seed, gradient or self.GRADIENT, hidden or self.HIDDEN
         self._exploration, self._settled_after = exploration, settled_after
         self._rng = np.random.default_rng([seed, 3])
         self._learner: QLearner | None = None
@@ -110,15 +111,14 @@ class DeepScheduler(RankedScheduler):
 class FullGradient(DeepScheduler):
     """FG-DQN: for each source the slots since its last visit and whether that one found a change (sec. II)."""
 
+    GRADIENT = Gradient.FULL
     HIDDEN = (4000, 8)
     DISCOUNT = 0.95
     COLUMNS = 2
     SLOTS = 20.0
     """Slots that count as 1 for the network; the paper gives no scale."""
 
-    def __init__(self, seed: int, *, gradient: Gradient = Gradient.FULL, **options: object) -> None:
-        super().__init__(seed, gradient=gradient, **options)  # type: ignore[arg-type]
-        self._changed = np.zeros(0)
+    _changed = np.zeros(0)
 
     def describe(self, elapsed: Floats) -> Floats:
         return np.column_stack([elapsed / self.SLOTS, self._changed[: len(elapsed)]])
@@ -133,6 +133,7 @@ class FullGradient(DeepScheduler):
 class GraphDeep(DeepScheduler):
     """The double DQN of graph-structured crawling, over five columns of history for each source (sec. 6)."""
 
+    GRADIENT = Gradient.DOUBLE
     HIDDEN = (75, 40)
     DISCOUNT = 0.7
     COLUMNS = 5
@@ -142,10 +143,7 @@ class GraphDeep(DeepScheduler):
     """What is left of it a slot later; the paper gives none."""
     SLOTS = 50.0
 
-    def __init__(self, seed: int, *, gradient: Gradient = Gradient.DOUBLE, **options: object) -> None:
-        super().__init__(seed, gradient=gradient, **options)  # type: ignore[arg-type]
-        self._asked = self._since_updated = self._since_unchanged = np.zeros(0)
-        self._updated = self._unchanged = np.zeros(0)
+    _asked = _since_updated = _since_unchanged = _updated = _unchanged = np.zeros(0)
 
     def describe(self, elapsed: Floats) -> Floats:
         count = len(elapsed)

@@ -11,7 +11,7 @@ from tres_crawler.recrawl.pace import Pace
 from tres_crawler.recrawl.ranked import BelievingScheduler, Floats, Rows
 from tres_crawler.recrawl.scheduler import Beliefs, Finding
 
-HALVINGS = 200
+HALVINGS = 80
 NOTHING = 1e-300
 """A share with which a source is visited only when all others are under way."""
 

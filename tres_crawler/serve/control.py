@@ -185,12 +185,13 @@ async def feedback(number: CrawlNumber, body: Feedback, keeper: Keeping) -> Feed
 
 async def status_of(keeper: Keeper, number: int) -> CrawlStatus:
     state, summary = await keeper.status(number)
-    record, crawl = await keeper.record(number), keeper.running.get(number)
+    crawl = keeper.running.get(number)
+    record = crawl.record if crawl else await keeper.record(number)
     settings = crawl.settings if crawl else Settings.kept(record.settings).crawl
     return CrawlStatus(
         state=state,
         **asdict(summary),
-        stop_detail=record.stop_detail,
+        stop_detail=None if crawl else record.stop_detail,
         advice=STOP_ADVICE[StopReason(summary.stop_reason)] if summary.stop_reason else "",
         max_pages=settings.max_pages,
         max_per_site=settings.max_per_site,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ from tres_crawler.fetch.client import request_headers
 from tres_crawler.frontier.look import NodeLook
 from tres_crawler.manners import Manners, Politeness
 from tres_crawler.records import CrawlState, StopReason, Summary, Topic
+from tres_crawler.serve.beside import Beside, own_topics
 from tres_crawler.store import crawls, judging, links, removal
 from tres_crawler.store.content import open_content
 from tres_crawler.store.crawls import CrawlRecord, StartKey
 from tres_crawler.store.database import Database
-from tres_crawler.topic import load_topic
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ class Keeper:
         self._ended: dict[int, tuple[CrawlState, Summary]] = {}
         """Figures of crawls that do not run: counting them anew takes long."""
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._beside: set[asyncio.Task[None]] = set()
+        self._beside = Beside()
         self._one_start = asyncio.Lock()
         self._trees: dict[int, list[NodeLook]] = {}
         self.is_ready = False
@@ -61,15 +62,33 @@ class Keeper:
 
     async def __aenter__(self) -> Keeper:
         self._manners = await Manners.of(self._database, self._settings.fetch, self._settings.serve.slots)
-        self._do_beside(self._take_up())
+        self._beside.do(self._take_up())
         return self
+
+    async def _take_up(self) -> None:
+        """Go on with what ran before, then start what has no crawl yet; the service answers meanwhile."""
+        for number in await removal.unfinished(self._database):
+            self._beside.do(removal.finish(self._database, number, self._folder))
+        records = await crawls.every(self._database)
+        for record in records:
+            if record.state in ACTIVE:
+                # One that cannot be had must not keep the others from going on.
+                with suppress(TresError):
+                    await self._run(record.id, paused=record.state is CrawlState.PAUSED)
+        known = {record.topic.name for record in records}
+        for topic in await asyncio.to_thread(own_topics, self._settings.serve.topics_dir):
+            if topic.name not in known:
+                known.add(topic.name)
+                try:
+                    await self.start(topic, self._settings.replaced("crawl", topic.crawl))
+                except TresError as error:
+                    logger.error("topic %s not started: %s", topic.name, error)
+        self.is_ready = True
 
     async def __aexit__(self, *_: object) -> None:
         self.leave()
         assert self._leave_by is not None
-        for task in self._beside:
-            task.cancel()
-        left = [*self._tasks.values(), *self._beside]
+        left = [*self._tasks.values(), *self._beside.cancelled()]
         if left:
             _done, late = await asyncio.wait(left, timeout=max(0.0, self._leave_by - time.monotonic()))
             for task in late:
@@ -141,11 +160,7 @@ class Keeper:
             self._refuse_one_too_many()
             examples = await asyncio.to_thread(read_examples, topic)
             number = await engine.create(self._database, topic, settings, examples, policy_from, start=key)
-            try:
-                await self._run(number)
-            except Exception as error:
-                await self._fail(number, str(error))
-                raise
+            await self._run(number)
         return number
 
     async def steered(self, number: int) -> Crawl:
@@ -180,23 +195,13 @@ class Keeper:
 
     async def change(self, number: int, changed: Mapping[str, Any]) -> None:
         """Give a crawl another budget or cap; one that has ended goes on with it when it is resumed."""
-        crawl = self._running.get(number)
-        if crawl:
+        async with self._at_hand(number) as crawl:
             await crawl.change(changed)
-            return
-        loaded = await self._loaded(number)
-        await loaded.change(changed)
-        await loaded.close()
 
     async def add_seeds(self, number: int, urls: Sequence[str]) -> int:
         """Place more seeds; one that has ended fetches them when it is resumed."""
-        crawl = self._running.get(number)
-        if crawl:
+        async with self._at_hand(number) as crawl:
             return await crawl.add_seeds(urls)
-        loaded = await self._loaded(number)
-        placed = await loaded.add_seeds(urls)
-        await loaded.close()
-        return placed
 
     async def feedback(self, number: int, page: int, relevant: bool) -> tuple[int, bool]:
         """Keep a label; how many there are by now, and whether a running crawl learns from it."""
@@ -218,27 +223,9 @@ class Keeper:
             raise ControlError(f"Crawl {number} is {record.state}; stop it before it is deleted.")
         await removal.begin(self._database, number)
         self._forget(number)
-        self._do_beside(removal.finish(self._database, number, self._folder))
+        self._beside.do(removal.finish(self._database, number, self._folder))
 
     # ---- running ----
-
-    async def _take_up(self) -> None:
-        """Go on with what ran before, then start what has no crawl yet; the service answers meanwhile."""
-        for number in await removal.unfinished(self._database):
-            self._do_beside(removal.finish(self._database, number, self._folder))
-        records = await crawls.every(self._database)
-        for record in records:
-            if record.state in ACTIVE:
-                try:
-                    await self._run(record.id, paused=record.state is CrawlState.PAUSED)
-                except TresError as error:
-                    # One that cannot be had must not keep the others from going on.
-                    logger.error("crawl %d cannot go on: %s", record.id, error)
-                    await self._fail(record.id, str(error))
-        if self._settings.serve.topics_dir:
-            files = await asyncio.to_thread(lambda: sorted(Path(self._settings.serve.topics_dir).glob("*.toml")))
-            await self._start_topics(files, {record.topic.name for record in records})
-        self.is_ready = True
 
     async def _run(self, number: int, paused: bool = False) -> None:
         if number in self._starting or number in self._running:
@@ -249,6 +236,10 @@ class Keeper:
             content = open_content(settings.store.content, number, self._folder, request_headers(settings.fetch))
             crawl = await Crawl.load(self._database, number, content=content, manners=self._manners)
             self._running[number] = crawl
+        except Exception as error:
+            logger.error("crawl %d cannot run: %s", number, error)
+            await self._fail(number, str(error))
+            raise
         finally:
             self._starting.discard(number)
         self._forget(number)
@@ -279,13 +270,22 @@ class Keeper:
         except StoreError as error:
             logger.warning("crawl %d: its end could not be saved: %s", number, error)
 
-    async def _loaded(self, number: int) -> Crawl:
-        """A crawl that does not run, to be changed and closed again."""
+    @asynccontextmanager
+    async def _at_hand(self, number: int) -> AsyncIterator[Crawl]:
+        """A crawl to be changed, as it runs; one that does not is loaded, and closed again."""
+        crawl = self._running.get(number)
+        if crawl:
+            yield crawl
+            return
         record = await self.record(number)
         if record.state in ACTIVE or number in self._starting:
             raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
         self._forget(number)
-        return await Crawl.load(self._database, number, manners=self._manners)
+        loaded = await Crawl.load(self._database, number, manners=self._manners)
+        try:
+            yield loaded
+        finally:
+            await loaded.close()
 
     def _refuse_one_too_many(self) -> None:
         most = self._settings.serve.slots
@@ -307,24 +307,3 @@ class Keeper:
     def _forget(self, number: int) -> None:
         self._ended.pop(number, None)
         self._trees.pop(number, None)
-
-    def _do_beside(self, work: Any) -> None:
-        task = asyncio.create_task(work)
-        self._beside.add(task)
-        task.add_done_callback(self._done_beside)
-
-    def _done_beside(self, task: asyncio.Task[None]) -> None:
-        self._beside.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            logger.error("work beside the crawls failed", exc_info=error)
-
-    async def _start_topics(self, files: list[Path], known: set[str]) -> None:
-        for path in files:
-            try:
-                topic = await asyncio.to_thread(load_topic, path)
-                if topic.name not in known:
-                    known.add(topic.name)
-                    await self.start(topic, self._settings.replaced("crawl", topic.crawl))
-            except TresError as error:
-                # One bad file must not keep the others, or the service, from starting.
-                logger.error("topic not started: %s", error)

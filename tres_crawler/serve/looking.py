@@ -48,6 +48,7 @@ LED_TO_PAGES = 20
 RESTING_HOSTS = 50
 TREES = ("tres", "tres-paper", "tree-random")
 """Policies whose links wait in the leaves of a tree."""
+MICROSECOND = 1e-6
 CONFIDENCE = 1.96
 """Standard deviations of a 95 % interval."""
 
@@ -74,7 +75,9 @@ async def pages(
 ) -> Page[PageItem]:
     """The pages of a crawl, a part at a time."""
     await crawls.get(database, number)
-    wanted = Wanted(relevant, site, since.timestamp() if since else None, q, labelled)
+    # Times are answered in whole microseconds: a page must be found by the time it is said to have.
+    begin = since.timestamp() - MICROSECOND if since else None
+    wanted = Wanted(relevant, site, begin, q, labelled)
     after = position_in(cursor, f"pages {order}")
     found = await browse.listed(database, number, wanted, limit, after, newest=order == "newest")
     more = cursor_of(f"pages {order}", found[-1].number) if len(found) == limit else None

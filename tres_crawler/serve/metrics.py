@@ -82,7 +82,8 @@ async def _points(database: Database, crawl: int, every: int, now: Summary) -> l
             continue
         before = at - window
         earlier_pages, earlier_relevant = (pages[before], relevant[before]) if before >= 0 else (0, 0)
-        note = noted.get(pages[at])
+        # Where the crawl stands now is known better than from a note taken in the middle of a step.
+        note = None if is_last else noted.get(pages[at])
         seconds = note.seconds if note else now.seconds if is_last else None
         found.append(
             MetricPoint(

@@ -183,7 +183,7 @@ class MetricPoint(BaseModel):
 
 
 class RandomReference(BaseModel):
-    """An estimate of what a crawl that draws links at random would harvest; docs/api.md says how it is made."""
+    """An estimate, leaning high, of what drawing at random among the links found would harvest (docs/api.md)."""
 
     harvest_rate: Share
     low: Share

@@ -28,6 +28,7 @@ SEASON = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.9)
 """AR(7) with a period of seven slots, as in the paper's Figure 3."""
 STRONG = (7.0, 3.0)
 """Beta law of the weights of neighbours where nearly all events are shared."""
+ONE_GRAPH = "cannot be told: one unknown graph"
 LEARNED, ROBIN, EXP3 = "Whittle, rates learned", "round robin", "Exp3, best of 4 explorations"
 
 Ways = dict[str, Callable[[], Visits]]
@@ -133,9 +134,6 @@ def _latent(found: Findings, options: Options) -> None:
     short = {LEARNED: "Whittle learned", EXP3: "Exp3", "restarted active covering": "active covering"}
     short |= {"Whittle, neighbours learned": "neighbours learned", ROBIN: ROBIN, "uniform": "uniform"}
     found.bars["LBM"] = {short[name]: value for name, value in mean.items() if name in short}
-
-
-ONE_GRAPH = "cannot be told: one unknown graph"
 
 
 def _paired(found: Findings, part: str, hits: dict[str, list[float]], digits: int = 2) -> None:

@@ -50,7 +50,7 @@ setInterval(() => {
   for (const element of document.querySelectorAll("time[datetime]")) element.textContent = ago(new Date(element.dateTime));
 }, 10_000);
 
-export const FEATURES = {
+const FEATURES = {
   parent_reward: "Found on a relevant page",
   inverse_distance: "Close to a relevant page",
   path_ratio: "Relevant share of the path",
@@ -59,12 +59,8 @@ export const FEATURES = {
   anchor_probability: "Link text looks relevant",
   site_ratio: "Relevant share of the site",
   site_known: "Site visited before",
-  context_probability: "Text around it looks relevant",
-  navigation: "In a menu or footer",
-  depth: "Depth",
-  same_site: "Stays on the same site",
-  keywords: "Number of keywords",
-  silent_anchor: "Link text says nothing",
+  site_share: "Site seems relevant",
+  word_probability: "Words that paid before",
 };
 
 export const featureName = (name) => FEATURES[name] ?? name.replaceAll("_", " ");
