@@ -188,6 +188,20 @@ async def test_new_links_wait_where_the_budget_is_spent(
     await running.stop()
 
 
+async def test_visits_are_not_charged_to_the_cap_of_a_site(
+    site: SmallSite, make_monitor: MakeCrawl, clock: HandClock
+) -> None:
+    site.page("a.test/", text=LONG)
+    running = await begun(site, await make_monitor(site.topic("a.test/"), ONE_A_DAY, max_per_site="2"), clock, 1)
+    for _ in range(3):
+        await running.visit()
+    site.page("a.test/", links=["a.test/new"], text=LONG)
+    site.page("a.test/new", text=f"{LONG} {NEWS}")
+    await running.visit()
+    await until(lambda: running.crawl.summary().pages == 2)
+    await running.stop()
+
+
 @pytest.mark.parametrize("status", [404, 410])
 async def test_a_page_that_is_gone_is_retired_after_a_second_look(
     site: SmallSite, make_monitor: MakeCrawl, clock: HandClock, database: Database, status: int
@@ -348,6 +362,7 @@ async def test_a_clock_that_was_wrong_before_does_not_stop_visits(
     await running.task
     clock.now -= 1000 * DAY
     again = await Crawl.load(database, 1, make_revisits=partial(Revisits, clock=clock))
+    assert again._revisits.list.estimates.evidence(1).visited_at == clock.now
     resumed = Running(again, site, clock)
     await resumed.visit()
     assert len(site.paths()) == 2

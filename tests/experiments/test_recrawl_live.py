@@ -41,7 +41,7 @@ def test_freshness_and_changes_are_what_a_fine_look_at_the_web_finds() -> None:
     assert truth.visits == len(urls)
     assert truth.changes == changes > 3
     assert truth.fresh == pytest.approx(float(np.mean(fresh)), abs=0.02)
-    assert 0 < truth.value < truth.changes
+    assert 0 < truth.value < truth.text < truth.changes
 
 
 def test_time_passes_with_every_page_asked_for_and_not_with_robots_txt() -> None:
@@ -81,6 +81,7 @@ def test_what_is_told_compares_policies_on_the_same_webs() -> None:
             "policy": policy,
             "visits": 100,
             "value_per_hour": value * (1 + seed / 10),
+            "text_per_hour": 1.0,
             "changes_per_visit": 0.5,
             "fresh": 0.8,
             "least_pause": 0.06,

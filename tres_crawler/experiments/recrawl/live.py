@@ -49,7 +49,7 @@ BUDGET = 0.1
 SPARE = 1.5
 """So many more pages are looked at than sources are needed: some are held irrelevant, or copies."""
 IDLE_SECONDS = 0.01
-FIGURES = ("value_per_hour", "changes_per_visit", "fresh")
+FIGURES = ("value_per_hour", "text_per_hour", "changes_per_visit", "fresh")
 """Value is what is collected in the same time at the same budget: a visit that a policy leaves unused is lost."""
 
 
@@ -185,6 +185,7 @@ async def _measured(plan: Plan, seed: int, policy: str, folder: Path) -> dict[st
                     "policy": policy,
                     "visits": truth.visits,
                     "value_per_hour": truth.value / (plan.hours / 2),
+                    "text_per_hour": truth.text / (plan.hours / 2),
                     "changes_per_visit": truth.changes / max(truth.visits, 1),
                     "fresh": truth.fresh,
                     "least_pause": server.least_pause,

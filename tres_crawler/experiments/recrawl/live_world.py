@@ -119,14 +119,19 @@ class Truth:
     visits: int
     changes: int
     value: float
-    """Share of new text over all visits: relevance is 1 for every source."""
+    """Over all visits that found a page changed, the share of its text that one change brings: what the index is for.
+
+    Relevance is 1 for every source.
+    """
+    text: float
+    """The share that is new over all visits, however many changes have brought it."""
     fresh: float
     """Share of the time, over all sources, in which what was seen last was still what was there."""
 
     @classmethod
     def of(cls, web: Web, visited: Mapping[str, Sequence[float]], start: float, end: float) -> Truth:
         """`visited` are the hours of all visits of each source, the first at 0."""
-        visits, changes, value, fresh = 0, 0, 0.0, 0.0
+        visits, changes, value, text, fresh = 0, 0, 0.0, 0.0, 0.0
         for url, hours in visited.items():
             page = web.find(*split(url))
             assert page is not None
@@ -140,6 +145,7 @@ class Truth:
                 if now < end:
                     visits += 1
                     changes += bool(new)
-                    shown = sum(len(words(item_text(web, page, item))) + DATE_WORDS for item in new[-SHOWN_ITEMS:])
-                    value += shown / (size + shown)
-        return cls(visits, changes, value, fresh / (end - start) / len(visited))
+                    items = [len(words(item_text(web, page, item))) + DATE_WORDS for item in new[-SHOWN_ITEMS:]]
+                    value += sum(item / (size + item) for item in items) / max(len(items), 1)
+                    text += sum(items) / (size + sum(items))
+        return cls(visits, changes, value, text, fresh / (end - start) / len(visited))
