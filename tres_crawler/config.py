@@ -193,7 +193,7 @@ class ChooseSettings(Section):
     eagerness: float = Field(0.1, ge=0, le=1)
     """A link is taken if its value is at least (1 - eagerness) times the best that waits, hosts that must rest
     included: 0 waits for the best host, 1 always fetches something. More is faster and finds less
-    (docs/decisions/0012)."""
+    (docs/decisions/0013)."""
 
     pages_per_slot: int = Field(8, ge=0, le=1000)
     """A crawl begins with one fetch at a time and may have one more under way for every so many pages it has: the
