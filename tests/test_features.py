@@ -14,6 +14,7 @@ from tres_crawler.features import FURTHER, FURTHER_SITE, Describer, Floats, Numb
 from tres_crawler.records import Outlink
 
 KEYWORDS = ("football", "world cup", "goal")
+PAPER, EXTENDED = FeatureSettings(set="paper"), FeatureSettings(set="extended")
 
 
 def path(*relevant: bool) -> PathState:
@@ -41,7 +42,7 @@ def described(
     ratios: SiteRatios | None = None,
 ) -> dict[str, list[float]]:
     """The columns of links on a page, by name; the judge holds 0.25 of every anchor, and words tell nothing."""
-    describer = Describer(settings or FeatureSettings(), KEYWORDS)
+    describer = Describer(settings or PAPER, KEYWORDS)
     rows = describer.describe(
         state,
         outlinks,
@@ -55,9 +56,6 @@ def described(
     return {column: rows[:, at].tolist() for at, column in enumerate(describer.columns)}
 
 
-EXTENDED = FeatureSettings(set="extended")
-
-
 # ---- the paper's example ----
 
 
@@ -67,9 +65,7 @@ def test_figure_1_of_the_paper_gives_its_vector() -> None:
     for relevant in (True, True, True, False):
         ratios.add(wikipedia, relevant)
     link = Outlink("https://en.wikipedia.org/wiki/History_of_art", "the history of art")
-    rows = Describer(FeatureSettings(), KEYWORDS).describe(
-        path(True, True, False), [link], floats(0.3), numbers(wikipedia), ratios
-    )
+    rows = Describer(PAPER, KEYWORDS).describe(path(True, True, False), [link], floats(0.3), numbers(wikipedia), ratios)
     np.testing.assert_allclose(rows, [[0, 1 / 2, 2 / 3, 0, 0, 0.3, 3 / 4, 1]], rtol=1e-6)
 
 
@@ -100,7 +96,7 @@ def test_a_path_extended_page_by_page_is_the_path_looked_at_as_a_whole(pages: li
 
 
 def test_without_site_features_six_columns_are_left() -> None:
-    columns = described([Outlink("https://a.test/", "a")], FeatureSettings(site=False))
+    columns = described([Outlink("https://a.test/", "a")], FeatureSettings(set="paper", site=False))
     assert list(columns) == [
         *("parent_reward", "inverse_distance", "path_ratio"),
         *("keyword_in_url", "keyword_in_anchor", "anchor_probability"),
@@ -135,7 +131,7 @@ def test_a_keyword_in_the_url_is_a_word_of_host_path_or_query(url: str, hit: boo
 
 
 def test_the_scheme_is_no_word_of_the_url() -> None:
-    describer = Describer(FeatureSettings(), ["https"])
+    describer = Describer(PAPER, ["https"])
     rows = describer.describe(None, [Outlink("https://a.test/", "")], floats(0), numbers(0), SiteRatios())
     assert rows[0, describer.columns.index("keyword_in_url")] == 0
 
@@ -193,7 +189,7 @@ def test_refreshing_renews_the_site_and_nothing_else(name: str) -> None:
 
 def test_without_site_features_there_is_nothing_to_refresh() -> None:
     placed = np.ones((3, 6), np.float32)
-    describer = Describer(FeatureSettings(site=False), KEYWORDS)
+    describer = Describer(FeatureSettings(set="paper", site=False), KEYWORDS)
     assert describer.refresh(placed, numbers(1, 2, 3), SiteRatios()) is placed
 
 
@@ -201,9 +197,9 @@ def test_without_site_features_there_is_nothing_to_refresh() -> None:
 
 
 def test_the_extended_set_begins_with_the_papers_columns() -> None:
-    paper, extended = Describer(FeatureSettings(), ()), Describer(EXTENDED, ())
+    paper, extended = Describer(PAPER, ()), Describer(EXTENDED, ())
     assert extended.columns == paper.columns + FURTHER_SITE + FURTHER
-    assert len({paper.name, extended.name, Describer(FeatureSettings(site=False), ()).name}) == 3
+    assert len({paper.name, extended.name, Describer(FeatureSettings(set="paper", site=False), ()).name}) == 3
 
 
 def test_without_sites_the_extended_set_has_no_share_of_a_site_either() -> None:
@@ -234,7 +230,7 @@ def test_a_page_without_outlinks_has_no_rows() -> None:
     assert set(map(len, described([], EXTENDED, path(True)).values())) == {0}
 
 
-@pytest.mark.parametrize("settings", [FeatureSettings(), FeatureSettings(site=False), EXTENDED])
+@pytest.mark.parametrize("settings", [PAPER, FeatureSettings(set="paper", site=False), EXTENDED])
 def test_the_simple_rule_orders_links_by_anchor_and_half_the_parents_reward(settings: FeatureSettings) -> None:
     describer = Describer(settings, KEYWORDS)
     links = [Outlink("https://a.test/", "a")] * 2

@@ -24,7 +24,7 @@ PIECE = 30
 
 
 def test_every_file_has_a_card_and_every_card_a_file() -> None:
-    assert [path.name for path in FILES] == ["examples.xz", "glove-100d.npz"]
+    assert [path.name for path in FILES] == ["examples.xz", "glove-100d.npz", "policy.npz"]
     assert {path.stem for path in MODELS.glob("*.json")} == {path.stem for path in FILES}
 
 
