@@ -288,7 +288,7 @@ class Crawl:
         except* (StoreError, ModelError) as group:
             reason, self.stop_detail = StopReason.FAILED, str(group.exceptions[0])
         finally:
-            self._all_slots.leave(self.id)
+            self._let_go()
             if calling_off:
                 calling_off.cancel()
         if reason is StopReason.NO_SEED:
@@ -302,6 +302,13 @@ class Crawl:
                 saved = await crawls.summary(self._database, await crawls.get(self._database, self.id))
                 return replace(saved, stop_reason=reason)
         return self.summary()
+
+    def _let_go(self) -> None:
+        """Leave to other crawls what this one shares with them, also what steps broken off by trouble still hold."""
+        for _ in range(self._in_flight + self._revisits.in_flight):
+            self._all_slots.give_back()
+        self._all_slots.leave(self.id)
+        self._visits.let_go()
 
     async def close(self) -> None:
         """Let go of files and threads; `run` does so by itself."""
@@ -585,7 +592,7 @@ class Crawl:
     def politeness(self) -> Politeness:
         """Which hosts are let rest or left alone, and what was refused."""
         return Politeness(
-            in_flight=self._in_flight,
+            in_flight=self._in_flight + self._revisits.in_flight,
             resting=self._visits.resting(),
             quarantined=[one for one in self._visitor.quarantined() if self._places.knows(one.host)],
             sites_full=self._places.full_sites,
