@@ -183,13 +183,12 @@ class MetricPoint(BaseModel):
 
 
 class RandomReference(BaseModel):
-    """An estimate, leaning high, of what drawing at random among the links found would harvest (docs/api.md)."""
+    """An estimate, by the texts of the links found, of what drawing links at random would harvest (docs/api.md)."""
 
     harvest_rate: Share
-    low: Share
+    low: Share = Field(description="Real random crawls lay between this share and `high`, wherever that was measured.")
     high: Share
     links: int = Field(description="Links in the sample.")
-    pages: int = Field(description="Pages in the sample.")
 
 
 class Metrics(BaseModel):
