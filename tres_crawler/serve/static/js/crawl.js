@@ -77,7 +77,7 @@ export function showCrawl(main, id) {
     try {
       status = await get(`/crawls/${id}`);
     } catch (error) {
-      if (!whole.isConnected) replace(main, failed(error, ask));
+      if (!whole.isConnected) replace(main, error.status === 404 ? failed(error, null, h("a.button", { href: "#/" }, "All crawls")) : failed(error, ask));
       return;
     }
     if (!whole.isConnected) replace(main, whole);
