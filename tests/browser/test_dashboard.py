@@ -163,6 +163,14 @@ def test_why_a_page_was_fetched_is_shown_and_feedback_is_kept(page: Page, servic
     expect(page).to_have_url(f"{service.address}/#/crawls/{ended}/overview")
 
 
+def test_the_harvest_is_told_beside_the_range_of_random_crawls(page: Page, service: Service, ended: int) -> None:
+    page.goto(f"{service.address}/#/crawls/{ended}")
+    told = service.get(f"/{ended}/metrics")["random_reference"]
+    harvest = service.get(f"/{ended}")["harvest_rate"]
+    range_ = "–".join(f"{harvest / told[end]:.1f}" for end in ("high", "low"))
+    expect(page.locator(".figure", has_text="Harvest rate")).to_contain_text(f"{range_} × random")
+
+
 def test_pages_are_filtered_and_searched(page: Page, service: Service, ended: int) -> None:
     judged = service.get(f"/{ended}/pages?relevant=true")["items"][-1]["id"]
     service.call("POST", f"/api/v1/crawls/{ended}/feedback", {"page": judged, "relevant": True})

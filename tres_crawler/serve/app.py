@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import TypeAdapter
 
 from tres_crawler import __version__
 from tres_crawler.config import Settings
@@ -28,11 +29,14 @@ from tres_crawler.serve import (
 )
 from tres_crawler.serve.feed import Feeds
 from tres_crawler.serve.keeper import Keeper
+from tres_crawler.serve.models import CrawlStatus
 from tres_crawler.serve.prometheus import Crawls, Requests, create_registry
 from tres_crawler.serve.shield import Shield
 from tres_crawler.serve.webhooks import Webhooks
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
+
+STATUS = TypeAdapter(CrawlStatus)
 
 
 def create_app(settings: Settings, folder: DataDir) -> FastAPI:
@@ -71,7 +75,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     ):
 
         async def progress(crawl: int) -> Mapping[str, Any]:
-            return (await control.status_of(keeper, crawl)).model_dump(mode="json")
+            told: Mapping[str, Any] = STATUS.dump_python(await control.status_of(keeper, crawl), mode="json")
+            return told
 
         def figures() -> list[tuple[CrawlState, Summary]]:
             return [(crawl.state, crawl.summary()) for crawl in keeper.running.values()]
