@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tres_crawler.config import FeatureSettings, LearnSettings
-from tres_crawler.features import Describer, PathState, SiteRatios
+from tres_crawler.features import Describer, Known, PathState
 from tres_crawler.learn.ddqn import Ddqn
 from tres_crawler.learn.replay import Transition
 from tres_crawler.learn.worker import Trainer
@@ -53,8 +53,8 @@ def test_describing_the_links_of_a_page_takes_well_under_a_millisecond() -> None
         )
         for at in range(60)
     ]
-    sites, chances, ratios = np.arange(60) % 9, RNG.random(60, np.float32), SiteRatios()
-    took = median_ms(lambda: describer.describe(PathState.of(None, True), links, chances, sites, ratios, chances))
+    sites, chances, known = np.arange(60) % 9, RNG.random(60, np.float32), Known()
+    took = median_ms(lambda: describer.describe(PathState.of(None, True), links, chances, sites, known))
     print(f"60 links described: {took:.2f} ms")
     assert took < 1
 
