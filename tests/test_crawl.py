@@ -140,7 +140,8 @@ async def test_a_paused_crawl_fetches_nothing_until_it_is_resumed(site: SmallSit
     crawl.pause()
     with pytest.raises(ControlError, match="paused"):
         crawl.pause()
-    await asyncio.sleep(0.05)
+    while crawl.politeness().in_flight:
+        await asyncio.sleep(0.005)
     asked = len(site.asked)
     await asyncio.sleep(0.1)
     assert len(site.asked) == asked
@@ -174,7 +175,7 @@ async def test_a_capped_crawl_ends_also_when_hosts_have_to_rest(site: SmallSite,
     site.page("a.test/", links=["a.test/1", "b.test/1", "b.test/2"])
     site.page("b.test/1")
     crawl = await make_crawl(site.topic("a.test/"), {"delay_seconds": 0.05}, max_per_site="1")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         summary = await crawl.run()
     assert (summary.pages, summary.stop_reason) == (2, StopReason.SITES_CAPPED)
 

@@ -111,7 +111,7 @@ async def test_a_redirect_without_end_is_a_failed_page_and_holds_no_host(
     for hop in range(50):
         site.redirect(f"b.test/{hop}", f"b.test/{hop + 1}")
     site.page("b.test/other")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         summary = await (await make_crawl(site.topic("a.test/"), {"delay_seconds": delay_seconds})).run()
     assert (summary.pages, summary.failed, summary.waiting) == (3, 1, 0)
     assert summary.stop_reason == StopReason.FRONTIER_EMPTY

@@ -84,6 +84,6 @@ async def check_whole(database: Database, crawl: Crawl, summary: Summary) -> Non
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.005)

@@ -178,7 +178,7 @@ def test_a_paused_crawl_stays_paused_over_a_restart_and_a_finished_one_goes_on_w
         service.call("POST", "/api/v1/crawls/1/pause")
         service.wait_for(2, lambda now: now["state"] == "finished")
         service.process.send_signal(signal.SIGTERM)
-        service.process.wait(10)
+        service.process.wait(30)
     with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
         paused = service.get("/1")
         assert paused["state"] == "paused"
@@ -198,6 +198,6 @@ def test_a_service_with_listeners_leaves_at_once_and_its_crawl_goes_on_later(tmp
             stream.readline()
             service.process.send_signal(signal.SIGTERM)
             stream.read()
-        service.process.wait(10)
+        service.process.wait(30)
     with running_service(tmp_path, web) as service:
         assert service.get("/1")["state"] == "running"
