@@ -14,8 +14,8 @@ from tests.commands import TRES, RunningWeb, environment, running_simweb, tres
 from tres_crawler.simweb.truth import pages_of, read_log
 from tres_crawler.urls import host_of, site_of
 
-KILLS = 6
-PAGES = 450
+KILLS = 10
+PAGES = 600
 SLOTS = 8
 CAP = 6
 
