@@ -14,6 +14,7 @@ from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.records import Topic
 from tres_crawler.revisits import MakeRevisits, Revisits
+from tres_crawler.store import pages
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
@@ -59,3 +60,7 @@ def make_crawl(site: SmallSite, database: Database) -> MakeCrawl:
         return await Crawl.load(database, number, make_revisits=make_revisits)
 
     return make
+
+
+async def exported(database: Database, crawl: Crawl) -> list[dict[str, object]]:
+    return [row async for row in pages.export(database, crawl.id)]

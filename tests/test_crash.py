@@ -14,8 +14,8 @@ from tests.commands import TRES, RunningWeb, environment, running_simweb, tres
 from tres_crawler.simweb.truth import pages_of, read_log
 from tres_crawler.urls import host_of, site_of
 
-KILLS = 12
-PAGES = 900
+KILLS = 10
+PAGES = 600
 SLOTS = 8
 CAP = 6
 
@@ -56,7 +56,7 @@ def test_a_crawl_killed_many_times_loses_and_repeats_nothing(tmp_path: Path) -> 
             deadline = time.monotonic() + 60
             goal = earlier + rng.randint(5, PAGES // KILLS - 10)
             while len(requested(web)) < goal and time.monotonic() < deadline:
-                time.sleep(0.02)
+                time.sleep(0.05)
             time.sleep(rng.random() * 0.1)
             process.kill()
             process.wait()

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from itertools import pairwise
 
 import pytest
 
-from tests.conftest import MakeCrawl
+from tests.conftest import MakeCrawl, exported
 from tests.site import WORDS, SmallSite
-from tres_crawler.config import FetchSettings
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError
-from tres_crawler.manners import Manners
 from tres_crawler.records import CrawlState, StopReason
-from tres_crawler.store import crawls, links, pages
+from tres_crawler.store import crawls
 from tres_crawler.store.database import Database
 from tres_crawler.urls import site_of
 
@@ -26,10 +23,6 @@ def wide_web(site: SmallSite, hosts: int = 8, pages_each: int = 10) -> None:
     site.page("a.test/", links=everywhere)
     for place in everywhere:
         site.page(place, links=["a.test/", everywhere[0]])
-
-
-async def exported(database: Database, crawl: Crawl) -> list[dict[str, object]]:
-    return [row async for row in pages.export(database, crawl.id)]
 
 
 @pytest.mark.parametrize("slots", [1, 64])
@@ -101,121 +94,6 @@ async def test_a_seed_makes_a_crawl_repeatable_at_one_slot(site: SmallSite, make
     assert orders[0] == orders[1] != orders[2]
 
 
-async def test_a_host_is_asked_one_request_at_a_time_with_a_pause_between(
-    site: SmallSite, make_crawl: MakeCrawl
-) -> None:
-    site.page("a.test/", links=[f"a.test/{page}" for page in range(5)])
-    for page in range(5):
-        site.page(f"a.test/{page}")
-    await (await make_crawl(site.topic("a.test/"), {"slots": 8, "delay_seconds": 0.05})).run()
-    assert site.most_under_way["a.test"] == 1
-    gaps = [later.arrived - earlier.finished for earlier, later in pairwise(site.asked)]
-    assert len(gaps) == 6
-    assert min(gaps) >= 0.05
-
-
-async def test_a_waiting_host_holds_no_slot(site: SmallSite, make_crawl: MakeCrawl) -> None:
-    site.page("a.test/", links=["a.test/1", *(f"h{n}.test/" for n in range(4))])
-    site.page("a.test/1")
-    for n in range(4):
-        site.page(f"h{n}.test/")
-    fetch = {"slots": 1, "delay_seconds": 0.4, "obey_robots": False}
-    await (await make_crawl(site.topic("a.test/"), fetch, policy="breadth-first")).run()
-    assert site.paths() == ["a.test/", "h0.test/", "h1.test/", "h2.test/", "h3.test/", "a.test/1"]
-
-
-async def test_robots_txt_is_asked_first_and_obeyed(site: SmallSite, make_crawl: MakeCrawl, database: Database) -> None:
-    site.robots("a.test", "User-agent: *\nDisallow: /secret")
-    site.page("a.test/", links=["a.test/secret/1", "a.test/open"])
-    site.page("a.test/secret/1")
-    site.page("a.test/open")
-    summary = await (await make_crawl(site.topic("a.test/"))).run()
-    assert site.asked[0].path == "/robots.txt"
-    assert site.paths() == ["a.test/", "a.test/open"]
-    assert summary.pages == 2, "a refused link costs nothing"
-
-
-async def test_robots_txt_is_a_request_that_is_followed_by_a_pause_also_when_it_forbids_the_page(
-    site: SmallSite, make_crawl: MakeCrawl
-) -> None:
-    site.robots("b.test", "User-agent: *\nDisallow: /secret")
-    site.page("a.test/", links=["b.test/secret/1", "b.test/secret/2", "b.test/open"])
-    site.page("b.test/open")
-    await (await make_crawl(site.topic("a.test/"), {"delay_seconds": 0.2}, policy="breadth-first")).run()
-    asked = [one for one in site.asked if one.host == "b.test"]
-    assert [one.path for one in asked] == ["/robots.txt", "/open"]
-    assert asked[1].arrived - asked[0].finished >= 0.2
-
-
-async def test_unreachable_robots_txt_means_not_fetched(site: SmallSite, make_crawl: MakeCrawl) -> None:
-    site.robots("b.test", "", status=503)
-    site.page("a.test/", links=["b.test/1"])
-    site.page("b.test/1")
-    summary = await (await make_crawl(site.topic("a.test/"))).run()
-    assert (site.paths(), summary.pages) == (["a.test/"], 1)
-    assert sum(one.host == "b.test" for one in site.asked) == 3, "the first try and two retries"
-
-
-async def test_a_redirect_costs_nothing_and_its_target_is_what_is_stored(
-    site: SmallSite, make_crawl: MakeCrawl, database: Database
-) -> None:
-    site.page("a.test/", links=["a.test/go", "a.test/again"])
-    site.redirect("a.test/go", "b.test/final")
-    site.redirect("a.test/again", "b.test/final")
-    site.page("b.test/final")
-    crawl = await make_crawl(site.topic("a.test/"))
-    assert (await crawl.run()).pages == 2
-    assert [row["url"] for row in await exported(database, crawl)] == ["http://a.test/", "http://b.test/final"]
-    assert site.paths("b.test") == ["b.test/final"]
-
-
-async def test_a_redirect_to_a_resting_host_waits_as_a_link(site: SmallSite, make_crawl: MakeCrawl) -> None:
-    site.page("a.test/", links=["a.test/old"])
-    site.redirect("a.test/old", "a.test/new")
-    site.page("a.test/new")
-    summary = await (await make_crawl(site.topic("a.test/"), {"delay_seconds": 0.05})).run()
-    assert (summary.pages, site.paths()) == (2, ["a.test/", "a.test/old", "a.test/new"])
-
-
-async def test_a_redirect_to_a_full_site_is_parked_there(site: SmallSite, make_crawl: MakeCrawl) -> None:
-    site.page("a.test/", links=["b.test/1", "c.test/go"])
-    site.page("b.test/1", links=[])
-    site.redirect("c.test/go", "b.test/2")
-    site.page("b.test/2")
-    crawl = await make_crawl(site.topic("a.test/"), {"slots": 1}, max_per_site="1", policy="breadth-first")
-    summary = await crawl.run()
-    assert (summary.pages, summary.waiting, summary.stop_reason) == (2, 1, StopReason.SITES_CAPPED)
-
-
-async def test_a_redirect_loop_is_an_outcome(site: SmallSite, make_crawl: MakeCrawl) -> None:
-    site.page("a.test/", links=["b.test/loop"])
-    site.redirect("b.test/loop", "c.test/loop")
-    site.redirect("c.test/loop", "b.test/loop")
-    summary = await (await make_crawl(site.topic("a.test/"))).run()
-    assert (summary.pages, summary.stop_reason) == (1, StopReason.FRONTIER_EMPTY)
-
-
-async def test_trouble_that_passes_is_retried_and_then_free(site: SmallSite, make_crawl: MakeCrawl) -> None:
-    site.page("a.test/", links=["b.test/1"])
-    site.page("b.test/1")
-    site.error("b.test/1", 503, times=2)
-    summary = await (await make_crawl(site.topic("a.test/"))).run()
-    assert (summary.pages, summary.failed) == (2, 0)
-    assert site.paths("b.test") == ["b.test/1"] * 3
-
-
-async def test_trouble_that_stays_is_paid_for_once(site: SmallSite, make_crawl: MakeCrawl, database: Database) -> None:
-    site.page("a.test/", links=["b.test/1", "c.test/gone"])
-    site.error("b.test/1", 500)
-    crawl = await make_crawl(site.topic("a.test/"))
-    summary = await crawl.run()
-    assert (summary.pages, summary.failed, summary.relevant_pages) == (3, 2, 1)
-    assert len(site.paths("b.test")) == 3
-    assert len(site.paths("c.test")) == 1, "a 404 is not asked for again"
-    reasons = {row["url"]: row["reason"] for row in await exported(database, crawl)}
-    assert reasons["http://c.test/gone"] == "status 404"
-
-
 async def test_a_copy_earns_nothing_and_its_links_are_left(
     site: SmallSite, make_crawl: MakeCrawl, database: Database
 ) -> None:
@@ -228,13 +106,6 @@ async def test_a_copy_earns_nothing_and_its_links_are_left(
     summary = await crawl.run()
     assert (summary.pages, summary.duplicates, summary.relevant_pages) == (3, 1, 2)
     assert (await exported(database, crawl))[2]["outcome"] == "duplicate"
-
-
-async def test_no_seed_reachable_is_told_with_the_reason(site: SmallSite, make_crawl: MakeCrawl) -> None:
-    crawl = await make_crawl(site.topic("a.test/nothing"))
-    summary = await crawl.run()
-    assert summary.stop_reason == StopReason.NO_SEED
-    assert "status 404" in (crawl.stop_detail or "")
 
 
 async def test_a_stopped_crawl_goes_on_where_it_was(site: SmallSite, make_crawl: MakeCrawl, database: Database) -> None:
@@ -269,7 +140,8 @@ async def test_a_paused_crawl_fetches_nothing_until_it_is_resumed(site: SmallSit
     crawl.pause()
     with pytest.raises(ControlError, match="paused"):
         crawl.pause()
-    await asyncio.sleep(0.05)
+    while crawl.politeness().in_flight:
+        await asyncio.sleep(0.005)
     asked = len(site.asked)
     await asyncio.sleep(0.1)
     assert len(site.asked) == asked
@@ -303,47 +175,9 @@ async def test_a_capped_crawl_ends_also_when_hosts_have_to_rest(site: SmallSite,
     site.page("a.test/", links=["a.test/1", "b.test/1", "b.test/2"])
     site.page("b.test/1")
     crawl = await make_crawl(site.topic("a.test/"), {"delay_seconds": 0.05}, max_per_site="1")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         summary = await crawl.run()
     assert (summary.pages, summary.stop_reason) == (2, StopReason.SITES_CAPPED)
-
-
-@pytest.mark.parametrize("delay_seconds", [0.0, 0.05])
-async def test_a_seed_that_redirects_to_a_host_never_asked_before_is_fetched(
-    site: SmallSite, make_crawl: MakeCrawl, delay_seconds: float
-) -> None:
-    site.redirect("a.test/", "www.b.test/")
-    site.page("www.b.test/", links=["c.test/"])
-    site.page("c.test/")
-    summary = await (await make_crawl(site.topic("a.test/"), {"delay_seconds": delay_seconds})).run()
-    assert (summary.pages, summary.relevant_pages) == (2, 2)
-    assert Counter(site.paths()) == {"a.test/": 1, "www.b.test/": 1, "c.test/": 1}
-
-
-async def test_trouble_behind_a_redirect_is_retried_there(site: SmallSite, make_crawl: MakeCrawl) -> None:
-    site.page("a.test/", links=["a.test/go"])
-    site.redirect("a.test/go", "b.test/1")
-    site.page("b.test/1")
-    site.error("b.test/1", 503, times=1)
-    summary = await (await make_crawl(site.topic("a.test/"))).run()
-    assert (summary.pages, summary.failed) == (2, 0)
-    assert site.paths("a.test") == ["a.test/", "a.test/go"]
-    assert site.paths("b.test") == ["b.test/1"] * 2
-
-
-@pytest.mark.parametrize("delay_seconds", [0.0, 0.02])
-async def test_a_redirect_without_end_is_a_failed_page_and_holds_no_host(
-    site: SmallSite, make_crawl: MakeCrawl, delay_seconds: float
-) -> None:
-    site.page("a.test/", links=["b.test/0", "b.test/other"])
-    for hop in range(50):
-        site.redirect(f"b.test/{hop}", f"b.test/{hop + 1}")
-    site.page("b.test/other")
-    async with asyncio.timeout(10):
-        summary = await (await make_crawl(site.topic("a.test/"), {"delay_seconds": delay_seconds})).run()
-    assert (summary.pages, summary.failed, summary.waiting) == (3, 1, 0)
-    assert summary.stop_reason == StopReason.FRONTIER_EMPTY
-    assert len([place for place in site.paths() if place != "b.test/other"]) == 7, "five redirects are followed"
 
 
 async def test_a_near_copy_and_a_page_that_names_a_fetched_original_earn_nothing(
@@ -364,24 +198,6 @@ async def test_a_near_copy_and_a_page_that_names_a_fetched_original_earn_nothing
     assert "e.test/1" not in site.paths(), "the links of a copy are not placed"
 
 
-async def test_owners_wishes_for_a_page_are_honoured(
-    site: SmallSite, make_crawl: MakeCrawl, database: Database
-) -> None:
-    site.page("a.test/", links=["b.test/1", "c.test/1"])
-    site.page("b.test/1", links=["b.test/2"])
-    site.answers["b.test/1"][0].headers["X-Robots-Tag"] = "noindex"
-    site.page("b.test/2")
-    site.page("c.test/1", links=["c.test/2"])
-    site.answers["c.test/1"][0].body += '<meta name="tres_crawler" content="nofollow">'
-    crawl = await make_crawl(site.topic("a.test/"))
-    summary = await crawl.run()
-    rows = {str(row["url"]): row for row in await exported(database, crawl)}
-    assert (rows["http://b.test/1"]["outcome"], rows["http://b.test/1"]["title"]) == ("noindex", "")
-    assert "http://b.test/2" in rows, "noindex is not nofollow"
-    assert "http://c.test/2" not in rows
-    assert (summary.pages, summary.relevant_pages) == (4, 3)
-
-
 async def test_a_calendar_without_end_is_left(site: SmallSite, make_crawl: MakeCrawl, database: Database) -> None:
     site.page("a.test/", links=["b.test/calendar/1"])
     for month in range(1, 200):
@@ -390,74 +206,6 @@ async def test_a_calendar_without_end_is_left(site: SmallSite, make_crawl: MakeC
     summary = await crawl.run()
     assert summary.stop_reason == StopReason.FRONTIER_EMPTY
     assert summary.pages < 30
-
-
-async def test_retry_after_is_obeyed(site: SmallSite, make_crawl: MakeCrawl) -> None:
-    site.page("a.test/")
-    site.error("a.test/", 429, times=1)
-    site.answers["a.test/"][0].headers["Retry-After"] = "1"
-    summary = await (await make_crawl(site.topic("a.test/"))).run()
-    first, second = (one for one in site.asked if one.path == "/")
-    assert second.arrived - first.finished >= 1.0
-    assert (summary.pages, summary.failed) == (1, 0)
-
-
-async def test_a_host_that_asks_for_too_long_a_pause_is_left_alone(
-    site: SmallSite, make_crawl: MakeCrawl, database: Database
-) -> None:
-    site.robots("b.test", "User-agent: *\nCrawl-delay: 1000")
-    site.page("a.test/", links=["b.test/1"])
-    site.page("b.test/1")
-    crawl = await make_crawl(site.topic("a.test/"))
-    summary = await crawl.run()
-    assert (summary.pages, site.paths("b.test")) == (1, [])
-    assert await links.refusals(database, crawl.id) == {"robots.txt asks for a pause above 60 s": 1}
-
-
-async def test_a_crawl_delay_counts_also_after_a_restart(
-    site: SmallSite, make_crawl: MakeCrawl, database: Database
-) -> None:
-    site.robots("a.test", "User-agent: *\nCrawl-delay: 0.3")
-    site.page("a.test/", links=[f"a.test/{n}" for n in range(4)])
-    for n in range(4):
-        site.page(f"a.test/{n}")
-    crawl = await make_crawl(site.topic("a.test/"), max_pages=2)
-    await crawl.run()
-    asked = len(site.asked)
-    await (await Crawl.load(database, crawl.id, {"max_pages": 4})).run()
-    later = site.asked[asked:]
-    assert later[1].arrived - later[0].finished >= 0.3
-
-
-async def test_a_host_in_trouble_too_often_is_given_up_with_all_that_waits_for_it(
-    site: SmallSite, make_crawl: MakeCrawl, database: Database
-) -> None:
-    site.page("a.test/", links=[f"b.test/{n}" for n in range(20)])
-    for n in range(20):
-        site.error(f"b.test/{n}", 500)
-    crawl = await make_crawl(site.topic("a.test/"))
-    summary = await crawl.run()
-    assert summary.stop_reason == StopReason.FRONTIER_EMPTY
-    assert summary.failed < 6
-    for kind in ("quarantine", "host given up"):
-        assert await crawls.troubled_hosts(database, crawl.id, kind) == {"b.test": "status 500"}
-    assert sum((await links.refusals(database, crawl.id)).values()) == 20 - summary.failed
-
-
-async def test_two_crawls_that_share_their_manners_never_ask_a_host_twice_as_hard(
-    site: SmallSite, make_crawl: MakeCrawl, database: Database
-) -> None:
-    site.page("a.test/", links=[f"a.test/{n}" for n in range(6)])
-    for n in range(6):
-        site.page(f"a.test/{n}")
-    made = [await make_crawl(site.topic("a.test/"), {"delay_seconds": 0.05}) for _ in range(2)]
-    manners = await Manners.of(database, FetchSettings(delay_seconds=0.05))
-    both = [await Crawl.load(database, crawl.id, manners=manners) for crawl in made]
-    await asyncio.gather(*(crawl.run() for crawl in both))
-    assert Counter(site.paths()) == dict.fromkeys(site.answers, 2)
-    assert site.most_under_way["a.test"] == 1
-    gaps = [later.arrived - earlier.finished for earlier, later in pairwise(site.asked)]
-    assert min(gaps) >= 0.05
 
 
 async def test_slots_are_earned_by_pages(site: SmallSite, make_crawl: MakeCrawl) -> None:

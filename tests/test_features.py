@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tres_crawler.config import FeatureSettings
-from tres_crawler.features import FURTHER, FURTHER_SITE, Describer, Floats, Numbers, PathState, SiteRatios
+from tres_crawler.features import FURTHER, FURTHER_SITE, Describer, Floats, Known, Numbers, PathState, SiteRatios
 from tres_crawler.records import Outlink
 
 KEYWORDS = ("football", "world cup", "goal")
@@ -39,20 +39,18 @@ def described(
     settings: FeatureSettings | None = None,
     state: PathState | None = None,
     sites: Numbers | None = None,
-    ratios: SiteRatios | None = None,
 ) -> dict[str, list[float]]:
-    """The columns of links on a page, by name; the judge holds 0.25 of every anchor, and words tell nothing."""
+    """The columns of links on a page, by name; the judge holds 0.25 of every anchor, and nothing else is known."""
     describer = Describer(settings or PAPER, KEYWORDS)
     rows = describer.describe(
         state,
         outlinks,
         np.full(len(outlinks), 0.25, np.float32),
         np.zeros(len(outlinks), np.int64) if sites is None else sites,
-        ratios or SiteRatios(),
-        np.full(len(outlinks), 0.5, np.float32),
+        Known(),
     )
     assert rows.dtype == np.float32
-    assert rows.shape == (len(outlinks), describer.dim)
+    assert rows.shape == (len(outlinks), describer.width)
     return {column: rows[:, at].tolist() for at, column in enumerate(describer.columns)}
 
 
@@ -61,11 +59,11 @@ def described(
 
 def test_figure_1_of_the_paper_gives_its_vector() -> None:
     wikipedia = 7
-    ratios = SiteRatios()
+    known = Known()
     for relevant in (True, True, True, False):
-        ratios.add(wikipedia, relevant)
+        known.sites.add(wikipedia, relevant)
     link = Outlink("https://en.wikipedia.org/wiki/History_of_art", "the history of art")
-    rows = Describer(PAPER, KEYWORDS).describe(path(True, True, False), [link], floats(0.3), numbers(wikipedia), ratios)
+    rows = Describer(PAPER, KEYWORDS).describe(path(True, True, False), [link], floats(0.3), numbers(wikipedia), known)
     np.testing.assert_allclose(rows, [[0, 1 / 2, 2 / 3, 0, 0, 0.3, 3 / 4, 1]], rtol=1e-6)
 
 
@@ -132,7 +130,7 @@ def test_a_keyword_in_the_url_is_a_word_of_host_path_or_query(url: str, hit: boo
 
 def test_the_scheme_is_no_word_of_the_url() -> None:
     describer = Describer(PAPER, ["https"])
-    rows = describer.describe(None, [Outlink("https://a.test/", "")], floats(0), numbers(0), SiteRatios())
+    rows = describer.describe(None, [Outlink("https://a.test/", "")], floats(0), numbers(0), Known())
     assert rows[0, describer.columns.index("keyword_in_url")] == 0
 
 
@@ -157,28 +155,15 @@ def test_a_site_is_known_from_its_first_page_on() -> None:
     assert ratios.features(numbers(3, 5_000, 4)).tolist() == [[0.0, 1.0], [1.0, 1.0], [0.5, 0.5]]
 
 
-def test_ratios_are_restored_from_the_pages_of_a_crawl() -> None:
-    rng = np.random.default_rng(1)
-    sites, relevant = rng.integers(0, 300, 2_000), rng.random(2_000) < 0.3
-    counted, restored = SiteRatios(), SiteRatios()
-    restored.add(1, relevant=True)
-    for site, found in zip(sites.tolist(), relevant.tolist(), strict=True):
-        counted.add(site, found)
-    restored.restore(sites, relevant)
-    np.testing.assert_array_equal(counted.features(np.arange(400)), restored.features(np.arange(400)))
-    restored.restore(numbers(), np.array([], np.bool_))
-    assert restored.features(numbers(1)).tolist() == [[0.5, 0.5]]
-
-
 @pytest.mark.parametrize("name", ["paper", "extended"])
-def test_refreshing_renews_the_site_and_nothing_else(name: str) -> None:
+def test_refreshing_renews_what_is_known_of_the_site_and_nothing_else(name: str) -> None:
     describer = Describer(FeatureSettings.model_validate({"set": name}), KEYWORDS)
-    ratios = SiteRatios()
+    known = Known()
     links = [Outlink("https://a.test/goal", "goal"), Outlink("https://b.test/", "b")]
-    placed = describer.describe(path(True), links, floats(0.9, 0.1), numbers(1, 2), ratios, floats(0.5, 0.5))
+    placed = describer.describe(path(True), links, floats(0.9, 0.1), numbers(1, 2), known)
     before = placed.copy()
-    ratios.add(1, relevant=True)
-    refreshed = describer.refresh(placed, numbers(1, 2), ratios)
+    known.sites.add(1, relevant=True)
+    refreshed = describer.refresh(placed, numbers(1, 2), known)
     np.testing.assert_array_equal(placed, before)
     site = [at for at, column in enumerate(describer.columns) if column.startswith("site_")]
     assert refreshed[:, site[:2]].tolist() == [[1.0, 1.0], [0.5, 0.5]]
@@ -187,10 +172,23 @@ def test_refreshing_renews_the_site_and_nothing_else(name: str) -> None:
     np.testing.assert_array_equal(refreshed[:, others], placed[:, others])
 
 
+def test_what_is_learned_of_words_changes_links_that_were_described_before() -> None:
+    describer, known = Describer(EXTENDED, KEYWORDS), Known()
+    links = [Outlink("https://a.test/recipes/1", "soup"), Outlink("https://b.test/news/1", "council")]
+    rows = describer.describe(path(True), links, floats(0.5, 0.5), numbers(1, 2), known)
+    word = describer.columns.index("word_probability")
+    assert rows[:, word].tolist() == [0.5, 0.5]
+    page = describer.describe(path(True), [Outlink("https://c.test/recipes/2", "")], floats(0.5), numbers(3), known)
+    describer.learn(page[0], 3, relevant=True, known=known)
+    paying, other = describer.refresh(rows, numbers(1, 2), known)[:, word]
+    assert paying > 0.5
+    assert paying > other
+
+
 def test_without_site_features_there_is_nothing_to_refresh() -> None:
     placed = np.ones((3, 6), np.float32)
     describer = Describer(FeatureSettings(set="paper", site=False), KEYWORDS)
-    assert describer.refresh(placed, numbers(1, 2, 3), SiteRatios()) is placed
+    np.testing.assert_array_equal(describer.refresh(placed, numbers(1, 2, 3), Known()), placed)
 
 
 # ---- the extended set ----
@@ -236,9 +234,9 @@ def test_the_simple_rule_orders_links_by_anchor_and_half_the_parents_reward(sett
     links = [Outlink("https://a.test/", "a")] * 2
     rows = np.concatenate(
         [
-            describer.describe(path(relevant), links, floats(0.2, 0.6), numbers(1, 1), SiteRatios(), floats(0.5, 0.5))
+            describer.describe(path(relevant), links, floats(0.2, 0.6), numbers(1, 1), Known())
             for relevant in (False, True)
         ]
     )
-    values = rows @ describer.simple_rule()
+    values = rows[:, : describer.dim] @ describer.simple_rule()
     np.testing.assert_allclose(values * 1.5, [0.2, 0.6, 0.7, 1.1], rtol=1e-6)

@@ -8,9 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
+import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.commands import environment, running_simweb
 from tres_crawler.config import Settings
@@ -31,12 +35,43 @@ def done(cwd: Path, *command: str | Path, **settings: str) -> str:
     ).stdout
 
 
-def test_an_installed_wheel_crawls_outside_the_checkout(tmp_path: Path) -> None:
+def lend_dependencies(site: Path) -> None:
+    """Link what the installed wheel asks for, and nothing else, from where the tests run: torch is long to copy."""
+    (own,) = metadata.distributions(path=[str(site)])
+    asked, lent = requirements(own, set()), set[tuple[str, str]]()
+    while asked:
+        wanted = asked.pop()
+        key = (canonicalize_name(wanted.name), ",".join(sorted(wanted.extras)))
+        if key not in lent:
+            lent.add(key)
+            found = metadata.distribution(wanted.name)
+            asked += requirements(found, wanted.extras)
+            for name in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
+                if not (site / name).exists():
+                    (site / name).symlink_to(str(found.locate_file(name)))
+
+
+def requirements(distribution: metadata.Distribution, extras: set[str]) -> list[Requirement]:
+    listed = [Requirement(line) for line in distribution.requires or ()]
+    return [
+        wanted
+        for wanted in listed
+        if not wanted.marker or any(wanted.marker.evaluate({"extra": extra}) for extra in extras | {""})
+    ]
+
+
+def test_an_installed_wheel_crawls_outside_the_checkout_with_what_it_asks_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # it may name the checkout
     done(tmp_path, sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT)
     wheel = next(tmp_path.glob("*.whl"))
-    done(tmp_path, sys.executable, "-m", "venv", "venv")
+    done(tmp_path, sys.executable, "-m", "venv", "--without-pip", "venv")
     installed = tmp_path / "venv/bin"
-    done(tmp_path, installed / "pip", "install", "--quiet", "-c", ROOT / "requirements.lock", wheel)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(installed / "python")]
+    done(tmp_path, *pip, "install", "--quiet", "--no-deps", "--no-index", wheel)
+    lend_dependencies(next(tmp_path.glob("venv/lib/python*/site-packages")))
+    done(tmp_path, *pip, "check")
     with running_simweb(tmp_path, "--sites", "50", "--pages", "500") as web:
         crawl: list[str | Path] = [installed / "tres", "crawl", web.topics / "food.toml", "--pages", "50", "--json"]
         told = done(tmp_path, *crawl, "--connect-to", web.address, FETCH__DELAY_SECONDS="0")

@@ -59,7 +59,7 @@ def make_monitor(make_crawl: MakeCrawl, clock: HandClock) -> MakeCrawl:
     return make
 
 
-async def until(done: Any, seconds: float = 10.0) -> None:
+async def until(done: Any, seconds: float = 60.0) -> None:
     async with asyncio.timeout(seconds):
         while not done():
             await asyncio.sleep(0.01)

@@ -7,7 +7,7 @@ import logging
 import random
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -25,22 +25,17 @@ from tres_crawler.frontier.guided import GuidedFrontier
 from tres_crawler.frontier.look import NodeLook
 from tres_crawler.frontier.places import Places
 from tres_crawler.frontier.queue import OrderedFrontier, most_promising_first
+from tres_crawler.intake import Intake
 from tres_crawler.ledger import Ledger
 from tres_crawler.lessons import Lessons
 from tres_crawler.manners import Manners, Politeness
-from tres_crawler.parse import parse_page
 from tres_crawler.policies.policy import Surroundings
 from tres_crawler.policies.registry import LEARNERS, MakePolicy, create_policy, settled
 from tres_crawler.policies.valued import ValuedFrontier
 from tres_crawler.records import (
     CrawlState,
-    Document,
     Example,
-    Fetched,
     Offer,
-    Outcome,
-    Outlink,
-    PageText,
     RobotsAnswer,
     StopReason,
     Summary,
@@ -48,12 +43,11 @@ from tres_crawler.records import (
 )
 from tres_crawler.relevance import Relevance, judge_of
 from tres_crawler.revisits import MakeRevisits, Revisits
-from tres_crawler.seen import Fingerprints, Seen
+from tres_crawler.seen import Seen
 from tres_crawler.store import crawls, judging, learning, links, robots
 from tres_crawler.store.content import Content, Nothing
 from tres_crawler.store.crawls import CrawlRecord, StartKey
-from tres_crawler.store.database import Change, Database
-from tres_crawler.store.pages import PageRecord
+from tres_crawler.store.database import Database
 from tres_crawler.topic import is_url
 from tres_crawler.troubles import Troubles
 from tres_crawler.urls import DROPPED_PARAMETERS, UrlRules
@@ -189,6 +183,7 @@ class Crawl:
             bootstrap_pages,
             self._lesson_over,
         )
+        self._intake = Intake(self.id, record.topic, self._ledger, relevance, self._seen, content, self._revisits)
         self._started = time.monotonic()
         self._seconds_before = record.seconds
 
@@ -500,7 +495,7 @@ class Crawl:
         except FetchError as trouble:
             await self._troubles.write_down(visit, trouble)
         else:
-            await self._keep(visit, fetched)
+            await self._intake.keep(visit, fetched)
         if self.slots == 1:
             # One step at a time is repeatable only if the learner keeps step.
             await self._policy.catch_up()
@@ -513,48 +508,6 @@ class Crawl:
         await self._revisits.step(source)
         self._all_slots.give_back()
         self._wake.set()
-
-    async def _keep(self, visit: Visit, fetched: Fetched) -> None:
-        """Parse and judge what was fetched, and save it."""
-        document = await parse_page(fetched)
-        page = self._ledger.page(
-            visit, status=fetched.status, seconds=fetched.seconds, bytes=len(fetched.body), title=document.title
-        )
-        outlinks = _to_follow(document) if visit.link.depth < self.settings.max_depth else ()
-        anchors = [outlink.anchor for outlink in outlinks]
-        if document.noindex or not document.text:
-            outcome = Outcome.NOINDEX if document.noindex else Outcome.EMPTY
-            looks = (await self._relevance.judge.judge(None, anchors)).anchors
-            title = "" if document.noindex else document.title
-            await self._ledger.save_page(replace(page, outcome=outcome, title=title), outlinks, looks)
-            return
-        prints = Fingerprints.of(document.text)
-        copy = self._seen.copy_of(document, prints)
-        page = replace(page, text_key=prints.exact, simhash=prints.near)
-        if copy:
-            await self._ledger.save_page(
-                replace(page, outcome=Outcome.DUPLICATE, duplicate_of=copy.original, reason=copy.reason)
-            )
-            return
-        text = PageText.of(document)
-        judged = await self._relevance.judge.judge(text, anchors)
-        assert judged.page is not None
-        page = replace(page, judgement=judged.page, reward=float(judged.page.relevant))
-        await self._ledger.save_page(page, outlinks, judged.anchors, self._kept(text, document, fetched, page))
-
-    def _kept(
-        self, text: PageText, document: Document, fetched: Fetched, page: PageRecord
-    ) -> Callable[[int], Sequence[Change]]:
-        """What is kept of a judged page: what the judge read, its content, and the label its topic gave it."""
-        topic = self.record.topic
-        label = page.url in topic.relevant_examples
-        named = label or page.url in topic.irrelevant_examples
-        return lambda number: [
-            judging.new_reading(self.id, number, text),
-            *([judging.new_label(self.id, number, label)] if named else []),
-            *self._content.keep(number, fetched, document),
-            *(self._revisits.adopt(page, number, fetched, document) if page.reward else []),
-        ]
 
     async def _keep_robots(self, answer: RobotsAnswer) -> None:
         await self._database.write(robots.new_answer(answer))
@@ -598,11 +551,3 @@ class Crawl:
             sites_full=self._places.full_sites,
             refused=dict(self._ledger.refused),
         )
-
-
-def _to_follow(document: Document) -> tuple[Outlink, ...]:
-    """A page's outlinks, the address it names as its proper one first."""
-    named = document.canonical
-    if not named or named == document.url or document.nofollow:
-        return document.outlinks
-    return (Outlink(named, document.title), *document.outlinks)

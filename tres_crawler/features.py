@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tres_crawler.config import FeatureSettings
 from tres_crawler.records import Outlink
 from tres_crawler.text import PhraseFinder, words
+from tres_crawler.wording import WORDS, Wording, word_numbers
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
@@ -74,12 +75,6 @@ class SiteRatios:
         self._fetched[site] += 1
         self._relevant[site] += relevant
 
-    def restore(self, sites: Numbers, relevant: NDArray[np.bool_]) -> None:
-        """Forget everything and count these pages: after a restart, or when a new judge has judged them again."""
-        size = max(64, int(sites.max(initial=0)) + 1)
-        self._fetched = np.bincount(sites, minlength=size)
-        self._relevant = np.bincount(sites[relevant], minlength=size)
-
     def features(self, sites: Numbers) -> Floats:
         """Columns `SITE` of links to these sites, as known now."""
         self._reach(int(sites.max(initial=0)))
@@ -106,8 +101,20 @@ class SiteRatios:
             self._relevant = np.concatenate([self._relevant, more])
 
 
+@dataclass(slots=True)
+class Known:
+    """What a crawl has learned of sites and words so far."""
+
+    sites: SiteRatios = field(default_factory=SiteRatios)
+    words: Wording = field(default_factory=Wording)
+
+
 class Describer:
-    """Describes links in the columns of one named feature set, always in the same order."""
+    """Describes links in the columns of one named feature set, always in the same order.
+
+    A row has the features first, which the tree and the learner see; behind them, in the set `extended`, stand the
+    numbers of the link's words, by which its features can be refreshed.
+    """
 
     def __init__(self, settings: FeatureSettings, keywords: Iterable[str]) -> None:
         self.name = settings.set if settings.site else f"{settings.set} without sites"
@@ -125,7 +132,13 @@ class Describer:
 
     @property
     def dim(self) -> int:
+        """How many features there are."""
         return len(self.columns)
+
+    @property
+    def width(self) -> int:
+        """How long a row is, words included."""
+        return self.dim + (WORDS if self.is_extended else 0)
 
     def describe(
         self,
@@ -133,37 +146,38 @@ class Describer:
         outlinks: Sequence[Outlink],
         anchor_probabilities: Floats,
         sites: Numbers,
-        ratios: SiteRatios,
-        word_probabilities: Floats | None = None,
+        known: Known,
     ) -> Floats:
         """A row for every outlink of one page.
 
-        `path` is the page's; None, for seeds, makes the state features zero. `sites` and both probabilities have one
-        entry per outlink; those of the words are for the set `extended`.
+        `path` is the page's; None, for seeds, makes the state features zero. `sites` and the probabilities have one
+        entry per outlink.
         """
-        rows = np.zeros((len(outlinks), self.dim), np.float32)
+        rows = np.zeros((len(outlinks), self.width), np.float32)
         rows[:, 0:3] = path.features() if path else 0.0
         rows[:, 3:5] = np.array([self._keywords(outlink) for outlink in outlinks], np.float32).reshape(-1, 2)
         rows[:, 5] = anchor_probabilities
-        self._tell_sites(rows, sites, ratios)
         if self.is_extended:
-            assert word_probabilities is not None
-            rows[:, -1] = word_probabilities
+            rows[:, self.dim :] = word_numbers(outlinks, with_host=self._knows_sites)
+        rows[:, : self.dim] = self.refresh(rows, sites, known)
         return rows
 
-    def refresh(self, features: Floats, sites: Numbers, ratios: SiteRatios) -> Floats:
-        """The same rows with what is known of their sites now; the given ones stay as they were placed."""
-        if not self._knows_sites:
-            return features
-        refreshed = features.copy()
-        self._tell_sites(refreshed, sites, ratios)
-        return refreshed
-
-    def _tell_sites(self, rows: Floats, sites: Numbers, ratios: SiteRatios) -> None:
+    def refresh(self, rows: Floats, sites: Numbers, known: Known) -> Floats:
+        """The features of these rows by what is known now; the given ones stay as they are."""
+        features = rows[:, : self.dim].copy()
         if self._knows_sites:
-            rows[:, 6:8] = ratios.features(sites)
-            if self.is_extended:
-                rows[:, 8] = ratios.shares(sites)
+            features[:, 6:8] = known.sites.features(sites)
+        if self._knows_sites and self.is_extended:
+            features[:, 8] = known.sites.shares(sites)
+        if self.is_extended:
+            features[:, -1] = known.words.probabilities(rows[:, self.dim :])
+        return features
+
+    def learn(self, row: Floats, site: int, relevant: bool, known: Known) -> None:
+        """A page of a site has come of the link with this row."""
+        known.sites.add(site, relevant)
+        if self.is_extended:
+            known.words.learn(row[self.dim :], relevant)
 
     def simple_rule(self) -> Floats:
         """A weight per column: the value of a link by `SIMPLE_RULE`, for a learner that has not learned yet."""

@@ -76,7 +76,7 @@ class Offers:
     hosts: npt.NDArray[np.int32]
     leaves: npt.NDArray[np.int32]
     features: npt.NDArray[np.float32]
-    """The vector each link was placed with."""
+    """The row that each link was placed with."""
 
     def __len__(self) -> int:
         return len(self.links)

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,13 @@ def ended(service: Service, web: RunningWeb) -> int:
 
 
 @pytest.fixture
-def running(service: Service, web: RunningWeb) -> int:
-    """A crawl that would go on for long."""
+def running(service: Service, web: RunningWeb) -> Iterator[int]:
+    """A crawl that would go on for long, but ends with the test."""
     body = {"topic": topic(web), "crawl": {"max_pages": 9000, "policy": "random"}}
     crawl = begun(service, body)
     service.wait_for(crawl, lambda now: now["pages"] > 5)
-    return crawl
+    yield crawl
+    service.call("POST", f"/api/v1/crawls/{crawl}/stop")
 
 
 def forgive(complaints: list[str], status: int) -> None:

@@ -30,7 +30,7 @@ class Counting:
         self.may_go_on.set()
 
     def pages(self, pages: Sequence[PageText]) -> Floats:
-        assert self.may_go_on.wait(10)
+        assert self.may_go_on.wait(60)
         if self.trouble:
             raise self.trouble
         self.threads.add(threading.current_thread().name)

@@ -20,7 +20,7 @@ from tres_crawler.store import migrate
 from tres_crawler.store.datadir import DataDir
 
 GOOD_TOPIC = 'name = "tennis"\nkeywords = ["tennis"]\nseeds = ["http://a.test/"]\n'
-QUICK = {"FETCH__DELAY_SECONDS": "0"}
+QUICK = {"FETCH__DELAY_SECONDS": "0", "CRAWL__POLICY": "breadth-first"}
 USAGE, FAILURE = 2, 1
 
 Crawled = tuple[Path, subprocess.CompletedProcess[str]]

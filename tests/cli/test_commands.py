@@ -23,7 +23,7 @@ from tres_crawler.records import Summary
 from tres_crawler.simweb import truth
 from tres_crawler.simweb.model import Web
 
-QUICK = {"FETCH__DELAY_SECONDS": "0"}
+QUICK = {"FETCH__DELAY_SECONDS": "0", "CRAWL__POLICY": "breadth-first"}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def crawl(web: RunningWeb, cwd: Path, *options: str, **settings: str) -> subproc
 
 
 def test_json_prints_the_summary_and_nothing_else(web: RunningWeb, tmp_path: Path) -> None:
-    told = crawl(web, tmp_path, "--pages", "60", "--json")
+    told = crawl(web, tmp_path, "--pages", "60", "--policy", "tres", "--json")
     assert (told.returncode, told.stderr) == (0, "")
     summary = json.loads(told.stdout)
     assert list(summary) == [field.name for field in fields(Summary)]
@@ -62,7 +62,7 @@ def test_a_pipe_gets_plain_lines_and_a_closing_table(web: RunningWeb, tmp_path: 
 
 
 def test_a_terminal_gets_a_live_display(web: RunningWeb, tmp_path: Path) -> None:
-    command = [*TRES, "crawl", str(web.topics / "sports.toml"), "--connect-to", web.address, "--pages", "400"]
+    command = [*TRES, "crawl", str(web.topics / "sports.toml"), "--connect-to", web.address, "--pages", "200"]
     master, slave = pty.openpty()
     env = environment(**QUICK) | {"TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
     process = subprocess.Popen(command, cwd=tmp_path, env=env, stdin=slave, stdout=slave, stderr=slave)
@@ -82,14 +82,15 @@ def test_a_terminal_gets_a_live_display(web: RunningWeb, tmp_path: Path) -> None
 
 
 def test_ctrl_c_saves_and_resume_goes_on(web: RunningWeb, tmp_path: Path) -> None:
-    command = [*TRES, "crawl", str(web.topics / "sports.toml"), "--connect-to", web.address, "--pages", "800", "--json"]
+    command = [*TRES, "crawl", str(web.topics / "sports.toml"), "--connect-to", web.address, "--json"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(**QUICK), stdout=subprocess.PIPE, text=True)
     wait_for_pages(tmp_path, 30)
     process.send_signal(signal.SIGINT)
     stopped = json.loads(process.communicate(timeout=30)[0])
     assert (process.returncode, stopped["stop_reason"]) == (0, "stopped")
-    resumed = json.loads(tres("resume", "1", "--json", cwd=tmp_path).stdout)
-    assert (resumed["pages"], resumed["stop_reason"]) == (800, "budget")
+    more = stopped["pages"] + 50
+    resumed = json.loads(tres("resume", "1", "--pages", str(more), "--json", cwd=tmp_path).stdout)
+    assert (resumed["pages"], resumed["stop_reason"]) == (more, "budget")
 
 
 def test_stop_ends_a_crawl_that_another_process_runs(web: RunningWeb, tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ def test_an_export_holds_every_page_and_no_formula(web: RunningWeb, tmp_path: Pa
 
 def test_a_default_crawl_is_polite_by_the_servers_own_log(tmp_path: Path) -> None:
     with running_simweb(tmp_path, "--sites", "120", "--pages", "2000", "--seed", "4") as web:
-        told = crawl(web, tmp_path, "--pages", "120", "--json", FETCH__DELAY_SECONDS="0.2")
+        told = crawl(web, tmp_path, "--pages", "120", "--json", FETCH__DELAY_SECONDS="0.2", CRAWL__POLICY="tres")
         params, requests = truth.read_log(web.log)
     judged = truth.judge(Web(params), requests, "sports")
     assert json.loads(told.stdout)["pages"] == 120

@@ -72,7 +72,7 @@ def test_training_without_labels_speaks_of_agreement_and_not_of_precision(tmp_pa
 
 
 def test_a_crawl_can_be_judged_again(tmp_path: Path, web: RunningWeb) -> None:
-    quick = {**TRAINED, "RELEVANCE__BOOTSTRAP_PAGES": "0"}
+    quick = {**TRAINED, "RELEVANCE__MODEL": "svm", "RELEVANCE__BOOTSTRAP_PAGES": "0"}
     crawled = tres(
         "crawl",
         web.topics / "food.toml",

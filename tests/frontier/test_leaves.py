@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 from tests import checks
 from tests.checks import Operation
 from tres_crawler.frontier.arrays import Floats, Ints
-from tres_crawler.frontier.leaves import TreeFrontier
+from tres_crawler.frontier.leaves import TreeFrontier, rounded
 from tres_crawler.frontier.tree import Tree
 from tres_crawler.records import Offer, Offers
 
@@ -38,7 +38,7 @@ class Model:
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
-        self.frontier = TreeFrontier(Tree(WIDTH), np.random.default_rng(seed + 1))
+        self.frontier = TreeFrontier(Tree(WIDTH), np.random.default_rng(seed + 1), WIDTH + 1)
         self.waiting: dict[int, Waiting] = {}
         self.taken: list[tuple[int, Waiting]] = []
         self.learned: list[tuple[Floats, float]] = []
@@ -47,10 +47,14 @@ class Model:
 
     def vectors(self, count: int) -> Floats:
         """Some features have few values, and some vectors are the same."""
-        vectors = self.rng.random((count, WIDTH)).astype(np.float32)
+        vectors = rounded(self.rng.random((count, WIDTH), np.float32))
         vectors[:, 0] = np.round(vectors[:, 0])
-        vectors[:, 1] = np.round(vectors[:, 1] * 3) / 3
+        vectors[:, 1] = np.round(vectors[:, 1] * 4) / 4
         return vectors
+
+    def rows(self, numbers: Iterable[int], vectors: Floats) -> Floats:
+        """Beside what the tree looks at, a link has a word: its number."""
+        return np.column_stack([vectors, ints(numbers)]).astype(np.float32)
 
     def do(self, verb: str, host: int, pick: int) -> None:
         if verb == "place":
@@ -60,16 +64,16 @@ class Model:
             self.waiting |= {
                 number: Waiting(its, vector) for number, its, vector in zip(numbers, hosts, vectors, strict=True)
             }
-            self.frontier.place(ints(numbers), ints(hosts), vectors)
+            self.frontier.place(ints(numbers), ints(hosts), self.rows(numbers, vectors))
         elif verb == "place again" and self.taken:  # a fetch that is to be tried again
             number, link = self.taken.pop(pick % len(self.taken))
             self.waiting[number] = link
-            self.frontier.place(ints([number]), ints([link.host]), link.vector[None])
+            self.frontier.place(ints([number]), ints([link.host]), self.rows([number], link.vector[None]))
         elif verb == "take" and self.waiting:
             number = sorted(self.waiting)[pick % len(self.waiting)]
             link = self.waiting.pop(number)
             self.taken.append((number, link))
-            assert (self.frontier.take(number) == link.vector).all()
+            assert self.frontier.take(number).tolist() == [*link.vector.tolist(), number]
         elif verb == "hold":
             self.holds[host] += 1
             self.frontier.hold(host)
@@ -118,7 +122,7 @@ class Model:
             offer = offers[at]
             assert offer.link in leaves[offer.leaf]
             assert offer.host == self.waiting[offer.link].host
-            assert (offers.features[at] == self.waiting[offer.link].vector).all()
+            assert offers.features[at].tolist() == [*self.waiting[offer.link].vector.tolist(), offer.link]
 
 
 def found_by_leaf(frontier: TreeFrontier) -> dict[int, tuple[set[int], set[int]]]:
@@ -132,7 +136,20 @@ def found_by_leaf(frontier: TreeFrontier) -> dict[int, tuple[set[int], set[int]]
     return found
 
 
-verbs = ["place", "place", "take", "take", "place again", "hold", "release", "drop", "learn", "learn", "rebuild"]
+verbs = [
+    "place",
+    "place",
+    "take",
+    "take",
+    "place again",
+    "hold",
+    "release",
+    "drop",
+    "learn",
+    "learn",
+    "rebuild",
+    "renew",
+]
 operations = some.lists(some.tuples(some.sampled_from(verbs), some.integers(1, 5), some.integers(0, 9)), max_size=60)
 
 
@@ -287,7 +304,7 @@ def test_what_cannot_be_placed_taken_or_released_is_refused_and_changes_nothing(
         frontier.place(ints([5]), ints([2]), vector)
     with pytest.raises(ValueError, match="waits already"):
         frontier.place(ints([6, 6]), ints([2, 2]), np.zeros((2, 2), np.float32))
-    for features in (vector + np.nan, vector[:, :1], np.zeros((2, 2), np.float32)):
+    for features in (vector + np.nan, vector + 1e6, vector[:, :1], np.zeros((2, 2), np.float32)):
         with pytest.raises(ValueError, match="2 features"):
             frontier.place(ints([6]), ints([2]), features)
     for link in (0, 6, 10**6, -1):
@@ -299,17 +316,17 @@ def test_what_cannot_be_placed_taken_or_released_is_refused_and_changes_nothing(
     assert found_by_leaf(frontier) == {0: ({5}, set())}
 
 
-def test_a_link_with_eight_features_costs_less_than_100_bytes_however_it_came() -> None:
+def test_a_link_with_ten_features_and_a_dozen_words_costs_less_than_100_bytes_however_it_came() -> None:
     rng, count = np.random.default_rng(1), 60_000
-    tree = Tree.grown(rng.random((400, 8), np.float32), rng.integers(0, 2, 400) * 1.0)
-    features, hosts = rng.random((count, 8), np.float32), rng.integers(1, count // 50, count).astype(np.int32)
+    tree = Tree.grown(rng.random((400, 10), np.float32), rng.integers(0, 2, 400) * 1.0)
+    rows, hosts = rng.random((count, 22), np.float32), rng.integers(1, count // 50, count).astype(np.int32)
     numbers, worst = ints(range(1, count + 1)), 0.0
     for step in (count, 500):
         tracemalloc.start()
-        frontier = TreeFrontier(tree, rng)
+        frontier = TreeFrontier(tree, rng, 22)
         for at in range(0, count, step):
             part = slice(at, at + step)
-            frontier.place(numbers[part], hosts[part], features[part])
+            frontier.place(numbers[part], hosts[part], rows[part])
             if len(frontier) >= count // 4:  # the worst moment is just after the arrays have grown
                 worst = max(worst, tracemalloc.get_traced_memory()[0] / len(frontier))
         assert frontier.nbytes == pytest.approx(tracemalloc.get_traced_memory()[0], rel=0.02)

@@ -8,21 +8,27 @@ import sqlite3
 import time
 import tomllib
 import urllib.request
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from tests.commands import running_simweb, tres
+import pytest
+
+from tests.commands import RunningWeb, running_simweb, tres
 from tests.serve.service import running_service, topic
 from tres_crawler.simweb.model import Web
 from tres_crawler.simweb.truth import PATIENCE_SECONDS, judge_hosts, read_log
 
 
-def test_a_crawl_is_started_watched_paused_and_stopped_over_rest(tmp_path: Path) -> None:
-    with (
-        running_simweb(tmp_path, "--sites", "150", "--pages", "3000") as web,
-        running_service(tmp_path, web) as service,
-    ):
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWeb]:
+    with running_simweb(tmp_path_factory.mktemp("web"), "--sites", "150", "--pages", "3000") as running:
+        yield running
+
+
+def test_a_crawl_is_started_watched_paused_and_stopped_over_rest(tmp_path: Path, web: RunningWeb) -> None:
+    with running_service(tmp_path, web) as service:
         wanted = {"topic": topic(web), "crawl": {"max_pages": 4000}, "recrawl": {"mode": "share"}}
         status, begun = service.call("POST", "/api/v1/crawls", wanted)
         assert (status, begun["state"], begun["topic"]) == (201, "running", "sports")
@@ -38,11 +44,8 @@ def test_a_crawl_is_started_watched_paused_and_stopped_over_rest(tmp_path: Path)
         assert service.call("GET", "/api/v1/crawls/7")[0] == 404
 
 
-def test_a_crawl_resumed_twice_at_once_runs_once(tmp_path: Path) -> None:
-    with (
-        running_simweb(tmp_path, "--sites", "150", "--pages", "3000") as web,
-        running_service(tmp_path, web) as service,
-    ):
+def test_a_crawl_resumed_twice_at_once_runs_once(tmp_path: Path, web: RunningWeb) -> None:
+    with running_service(tmp_path, web) as service:
         for _ in range(2):
             wanted = {"max_pages": 150, "policy": "best-first"}
             service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": wanted})
@@ -54,35 +57,31 @@ def test_a_crawl_resumed_twice_at_once_runs_once(tmp_path: Path) -> None:
             assert service.wait_for(crawl, lambda now: now["state"] == "finished")["pages"] == 150
 
 
-def test_topic_files_start_by_themselves_and_a_killed_service_goes_on(tmp_path: Path) -> None:
-    with running_simweb(tmp_path, "--sites", "150", "--pages", "3000") as web:
-        mounted = tmp_path / "mounted"
-        mounted.mkdir()
-        (mounted / "food.toml").write_bytes((web.topics / "food.toml").read_bytes())
-        (mounted / "broken.toml").write_text("name = ")
-        settings = {"SERVE__TOPICS_DIR": str(mounted), "CRAWL__MAX_PAGES": "200"}
-        with running_service(tmp_path, web, **settings) as service:
-            service.wait_for(1, lambda now: now["topic"] == "food" and now["pages"] > 60)
-            before = service.get("/1/metrics")["points"][:-1]
-            service.process.send_signal(signal.SIGKILL)
-        with running_service(tmp_path, web, **settings) as service:
-            ended = service.wait_for(1, lambda now: now["state"] == "finished")
-            assert (ended["pages"], ended["stop_reason"]) == (200, "budget")
-            points = service.get("/1/metrics")["points"]
-            assert points[: len(before)] == before
-            assert [point["pages"] for point in points] == list(range(10, 201, 10)), "its course has no gap"
-            assert all(point["waiting"] is not None for point in points)
-            assert len(service.call("GET", "/api/v1/crawls")[1]["items"]) == 1
+def test_topic_files_start_by_themselves_and_a_killed_service_goes_on(tmp_path: Path, web: RunningWeb) -> None:
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    (mounted / "food.toml").write_bytes((web.topics / "food.toml").read_bytes())
+    (mounted / "broken.toml").write_text("name = ")
+    settings = {"SERVE__TOPICS_DIR": str(mounted), "CRAWL__MAX_PAGES": "200"}
+    with running_service(tmp_path, web, **settings) as service:
+        service.wait_for(1, lambda now: now["topic"] == "food" and now["pages"] > 60)
+        before = service.get("/1/metrics")["points"][:-1]
+        service.process.send_signal(signal.SIGKILL)
+    with running_service(tmp_path, web, **settings) as service:
+        ended = service.wait_for(1, lambda now: now["state"] == "finished")
+        assert (ended["pages"], ended["stop_reason"]) == (200, "budget")
+        points = service.get("/1/metrics")["points"]
+        assert points[: len(before)] == before
+        assert [point["pages"] for point in points] == list(range(10, 201, 10)), "its course has no gap"
+        assert all(point["waiting"] is not None for point in points)
+        assert len(service.call("GET", "/api/v1/crawls")[1]["items"]) == 1
 
 
-def test_a_token_is_asked_for_where_one_is_set_and_demanded_off_the_loopback(tmp_path: Path) -> None:
+def test_a_token_is_asked_for_where_one_is_set_and_demanded_off_the_loopback(tmp_path: Path, web: RunningWeb) -> None:
     refused = tres("serve", "--host", "0.0.0.0", cwd=tmp_path)
     assert refused.returncode == 2
     assert "TRES_SERVE__TOKEN" in refused.stderr
-    with (
-        running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web,
-        running_service(tmp_path, web, SERVE__TOKEN="secret") as service,
-    ):
+    with running_service(tmp_path, web, SERVE__TOKEN="secret") as service:
         assert service.call("GET", "/api/v1/crawls")[0] == 200
         service.token = "guess"
         assert service.call("GET", "/api/v1/crawls")[0] == 401
@@ -91,11 +90,8 @@ def test_a_token_is_asked_for_where_one_is_set_and_demanded_off_the_loopback(tmp
         assert service.call("GET", "/healthz")[0] == 200
 
 
-def test_tres_stop_asks_the_service_that_runs_the_crawl(tmp_path: Path) -> None:
-    with (
-        running_simweb(tmp_path, "--sites", "150", "--pages", "3000") as web,
-        running_service(tmp_path, web) as service,
-    ):
+def test_tres_stop_asks_the_service_that_runs_the_crawl(tmp_path: Path, web: RunningWeb) -> None:
+    with running_service(tmp_path, web) as service:
         crawl = {"max_pages": 4000, "policy": "best-first"}
         service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": crawl})
         service.wait_for(1, lambda now: now["pages"] > 5)
@@ -152,11 +148,8 @@ def urls(data: Path, crawl: int) -> set[str]:
         return {url for (url,) in database.execute("SELECT url FROM pages WHERE crawl = ?", [crawl])}
 
 
-def test_a_start_that_is_repeated_with_its_key_starts_once(tmp_path: Path) -> None:
-    with (
-        running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web,
-        running_service(tmp_path, web, CRAWL__POLICY="breadth-first", SERVE__SLOTS="2") as service,
-    ):
+def test_a_start_that_is_repeated_with_its_key_starts_once(tmp_path: Path, web: RunningWeb) -> None:
+    with running_service(tmp_path, web, CRAWL__POLICY="breadth-first", SERVE__SLOTS="2") as service:
         body = {"topic": topic(web), "crawl": {"max_pages": 1400}}
         with ThreadPoolExecutor(6) as callers:
             answers = list(
@@ -177,36 +170,36 @@ def test_a_start_that_is_repeated_with_its_key_starts_once(tmp_path: Path) -> No
         assert [one["crawl_id"] for one in service.get("")["items"]] == [1, 2]
 
 
-def test_a_paused_crawl_stays_paused_over_a_restart_and_a_finished_one_goes_on_with_more_to_do(tmp_path: Path) -> None:
-    with running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web:
-        with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
-            for pages in (1400, 20):
-                service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": pages}})
-            service.wait_for(1, lambda now: now["pages"] > 10)
-            service.call("POST", "/api/v1/crawls/1/pause")
-            service.wait_for(2, lambda now: now["state"] == "finished")
+def test_a_paused_crawl_stays_paused_over_a_restart_and_a_finished_one_goes_on_with_more_to_do(
+    tmp_path: Path, web: RunningWeb
+) -> None:
+    with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
+        for pages in (1400, 20):
+            service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": pages}})
+        service.wait_for(1, lambda now: now["pages"] > 10)
+        service.call("POST", "/api/v1/crawls/1/pause")
+        service.wait_for(2, lambda now: now["state"] == "finished")
+        service.process.send_signal(signal.SIGTERM)
+        service.process.wait(30)
+    with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
+        paused = service.get("/1")
+        assert paused["state"] == "paused"
+        assert service.call("POST", "/api/v1/crawls/2/resume")[0] == 409
+        assert service.call("PATCH", "/api/v1/crawls/2", {"max_pages": 30})[1]["max_pages"] == 30
+        assert service.call("POST", "/api/v1/crawls/2/resume")[1]["state"] == "running"
+        assert service.wait_for(2, lambda now: now["state"] == "finished")["pages"] == 30
+        assert service.get("/1")["pages"] == paused["pages"]
+        assert service.call("POST", "/api/v1/crawls/1/resume")[1]["state"] == "running"
+        service.wait_for(1, lambda now: now["pages"] > paused["pages"])
+
+
+def test_a_service_with_listeners_leaves_at_once_and_its_crawl_goes_on_later(tmp_path: Path, web: RunningWeb) -> None:
+    with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
+        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 1400}})
+        with urllib.request.urlopen(f"{service.address}/api/v1/crawls/1/events", timeout=30) as stream:
+            stream.readline()
             service.process.send_signal(signal.SIGTERM)
-            service.process.wait(10)
-        with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
-            paused = service.get("/1")
-            assert paused["state"] == "paused"
-            assert service.call("POST", "/api/v1/crawls/2/resume")[0] == 409
-            assert service.call("PATCH", "/api/v1/crawls/2", {"max_pages": 30})[1]["max_pages"] == 30
-            assert service.call("POST", "/api/v1/crawls/2/resume")[1]["state"] == "running"
-            assert service.wait_for(2, lambda now: now["state"] == "finished")["pages"] == 30
-            assert service.get("/1")["pages"] == paused["pages"]
-            assert service.call("POST", "/api/v1/crawls/1/resume")[1]["state"] == "running"
-            service.wait_for(1, lambda now: now["pages"] > paused["pages"])
-
-
-def test_a_service_with_listeners_leaves_at_once_and_its_crawl_goes_on_later(tmp_path: Path) -> None:
-    with running_simweb(tmp_path, "--sites", "150", "--pages", "1500") as web:
-        with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
-            service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 1400}})
-            with urllib.request.urlopen(f"{service.address}/api/v1/crawls/1/events", timeout=30) as stream:
-                stream.readline()
-                service.process.send_signal(signal.SIGTERM)
-                stream.read()
-            service.process.wait(10)
-        with running_service(tmp_path, web) as service:
-            assert service.get("/1")["state"] == "running"
+            stream.read()
+        service.process.wait(30)
+    with running_service(tmp_path, web) as service:
+        assert service.get("/1")["state"] == "running"

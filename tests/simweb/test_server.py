@@ -41,7 +41,7 @@ class Caller:
         return await self.answer(with_body=method != "HEAD")
 
     async def answer(self, with_body: bool = True) -> Answer:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = dict(line.split(": ", 1) for line in head[1:] if line)
             body = await self.reader.readexactly(int(headers["Content-Length"])) if with_body else b""
@@ -49,7 +49,7 @@ class Caller:
 
     async def is_left_alone(self) -> bool:
         """Whether the other side has closed and said nothing more."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await self.reader.read() == b""
 
 

@@ -19,7 +19,7 @@ from tres_crawler.store.database import Change, Database
 from tres_crawler.store.sqlite import database_url
 from tres_crawler.store.tables import events, hosts, sites
 
-SOON = 3.0
+SOON = 30.0
 """Seconds within which anything here must end; what takes longer hangs."""
 
 INSERT_SITE = insert(sites)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tres_crawler.config import Settings
-from tres_crawler.features import Describer, SiteRatios
+from tres_crawler.features import Describer, Known
 from tres_crawler.frontier.tree import Growth, Node, Tree
 from tres_crawler.policies.registry import settled
 from tres_crawler.records import Outcome
@@ -65,14 +65,15 @@ async def _trees(database: Database, crawl: int, settings: Settings, saved: Any)
     """The tree as a restart finds it beside one grown anew from the same experiences."""
     judge = await judging.newest_version(database, crawl)
     rows = await learning.experiences(database, crawl)
-    width = Describer(settings.features, ()).dim
-    vectors = learning.matrix((row.features for row in rows), width)
+    describer = Describer(settings.features, ())
+    dim = describer.dim
+    vectors = learning.matrix((row.features for row in rows), describer.width)[:, :dim]
     rewards = {row.number: float(row.relevant) for row in saved}
     known = np.array([rewards[row.page] for row in rows], np.float32)
     growth = Growth(settings.frontier.min_experiences, settings.frontier.max_depth, settings.frontier.max_leaves)
     nodes = [Node(*row) for row in await learning.nodes(database, crawl, judge[0] if judge else 1)]
     restored, grown = Tree.restored(nodes, vectors, known, growth), Tree.grown(vectors, known, growth)
-    waiting = learning.matrix((await links.waiting_columns(database, crawl)).features, width)
+    waiting = learning.matrix((await links.waiting_columns(database, crawl)).features, describer.width)[:, :dim]
     same = (
         list(restored.splits()) == list(grown.splits())
         and all(np.array_equal(*pair) for pair in zip(restored.experienced(), grown.experienced(), strict=True))
@@ -90,6 +91,7 @@ async def learned(data: Path, crawl: int, web: Web, topic: str) -> dict[str, Any
         settings = settled(Settings.kept((await crawls.get(database, crawl)).settings))
         policy = await learning.newest(database, crawl, learning.POLICY)
         saved = await pages.outcomes(database, crawl)
+        lived = await learning.experiences(database, crawl)
         rows = [row for row in await links.described(database, crawl) if row.features]
     # torch takes seconds to import, and every command imports this module.
     from tres_crawler.learn.ddqn import Ddqn
@@ -99,11 +101,13 @@ async def learned(data: Path, crawl: int, web: Web, topic: str) -> dict[str, Any
     if policy is None:
         return {}
     learner.load_policy(policy)
-    ratios = SiteRatios()
-    ratios.restore(np.array([row.site for row in saved]), np.array([bool(row.relevant) for row in saved]))
-    features = learning.matrix((row.features for row in rows), describer.dim)
+    known = Known()
+    came_of = {row.page: row.features for row in lived}
+    for row in saved:
+        describer.learn(np.frombuffer(came_of[row.number], np.float32), row.site, bool(row.relevant), known)
+    features = learning.matrix((row.features for row in rows), describer.width)
     sites = np.array([row.site for row in rows], np.int64)
-    values = learner.weights().values(describer.refresh(features, sites, ratios))
+    values = learner.weights().values(describer.refresh(features, sites, known))
     promises = np.array([row.promise for row in rows])
     groups = np.array([group_of(web, row.url, topic) for row in rows])
     bands = np.digitize(features[:, describer.columns.index("anchor_probability")], BANDS)

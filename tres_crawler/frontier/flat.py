@@ -49,8 +49,8 @@ class FlatFrontier:
         values = self._value(self._features[free], self._hosts[free])
         best = int(np.argmax(values))
         row = int(free[best])
-        vector = self._features[row].copy()
-        return [Offer(int(self._links[row]), int(self._hosts[row]), features=vector, value=float(values[best]))]
+        waited = self._features[row].copy()
+        return [Offer(int(self._links[row]), int(self._hosts[row]), features=waited, value=float(values[best]))]
 
     def take(self, offer: Offer) -> None:
         row, last = self._rows.pop(offer.link), self._count - 1

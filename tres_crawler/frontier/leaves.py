@@ -12,21 +12,30 @@ from tres_crawler.frontier.tree import SplitEvent, Tree
 from tres_crawler.records import Offers
 
 NOT_WAITING = -1
+LARGE = 60_000
+"""What features stay below; they are kept in 16 bits."""
+
+
+def rounded(features: Floats) -> Floats:
+    """Features as a frontier keeps them, and routes links by them: to three digits."""
+    return features.astype(np.float16).astype(np.float32)
 
 
 class TreeFrontier:
-    """Every waiting link is in exactly one leaf, the one that its frozen vector is routed to.
+    """Every waiting link is in exactly one leaf, the one that the features it was placed with are routed to.
 
     In the list of a leaf the links of free hosts stand first, so that a draw among them is one look into an array,
     for all leaves at once and however many hosts are held. A link has a slot, a row in the arrays, while it waits.
     """
 
-    def __init__(self, tree: Tree, rng: np.random.Generator) -> None:
+    def __init__(self, tree: Tree, rng: np.random.Generator, width: int | None = None) -> None:
+        """`width`: of the rows that links come with, if there is more to them than the tree looks at."""
         self.tree = tree
         self._rng = rng
         self._count = 0
         self._numbers = np.zeros(0, np.int32)
-        self._features = np.zeros((0, tree.width), np.float32)
+        self._features = np.zeros((0, tree.width), np.float16)
+        self._words = np.zeros((0, (width or tree.width) - tree.width), np.uint16)
         self._by_leaf, self._by_host = Lists(), Lists()
         self._free = np.zeros(0, np.int32)
         """For each leaf, how many of its links are of free hosts."""
@@ -55,7 +64,7 @@ class TreeFrontier:
     @property
     def nbytes(self) -> int:
         """Memory of all that grows with the links and their hosts."""
-        arrays = (self._numbers, self._features, self._free, self._holds, self._slot_of)
+        arrays = (self._numbers, self._features, self._words, self._free, self._holds, self._slot_of)
         unused = len(self._unused) * self._unused.itemsize
         return sum(one.nbytes for one in arrays) + self._by_leaf.nbytes + self._by_host.nbytes + unused
 
@@ -65,34 +74,38 @@ class TreeFrontier:
 
     # ---- placing ----
 
-    def place(self, numbers: Ints, hosts: Ints, features: Floats) -> None:
+    def place(self, numbers: Ints, hosts: Ints, rows: Floats) -> None:
         """Add links, a row of each column for every one; a million at once is as welcome as ten."""
         if not len(numbers):
             return
-        self._refuse_what_cannot_be_placed(numbers, features)
+        self._refuse_what_cannot_be_placed(numbers, rows)
         slots = self._new_slots(len(numbers))
         self._reserve_hosts(int(hosts.max()))
         self._slot_of[numbers] = slots
         self._numbers[slots] = numbers
-        self._features[slots] = features
+        self._features[slots], self._words[slots] = np.split(rows, [self.tree.width], axis=1)
         self._count += len(slots)
         self._by_host.extend(hosts, slots)
         self._enter(slots)
 
-    def _refuse_what_cannot_be_placed(self, numbers: Ints, features: Floats) -> None:
+    def _refuse_what_cannot_be_placed(self, numbers: Ints, rows: Floats) -> None:
         """A link placed twice, or one that could never become an experience, would be found out much later."""
-        if features.shape != (len(numbers), self.tree.width) or not np.isfinite(features).all():
-            raise ValueError(f"A link needs {self.tree.width} features, all of them finite.")
+        width = self.tree.width + self._words.shape[1]
+        if rows.shape != (len(numbers), width) or not (np.abs(rows[:, : self.tree.width]) < LARGE).all():
+            raise ValueError(f"A link needs {width} features, none of them {LARGE:,} or more.")
         self._slot_of = with_room(self._slot_of, int(numbers.max()) + 1, NOT_WAITING)
         if (self._slot_of[numbers] != NOT_WAITING).any() or len(np.unique(numbers)) < len(numbers):
             raise ValueError("A link is placed that waits already.")
 
     def _enter(self, slots: Ints) -> None:
         """Route links to their leaves."""
-        self._by_leaf.extend(self.tree.route(self._features.take(slots, axis=0)), slots)
+        self._by_leaf.extend(self._route(slots), slots)
         free = slots[self._holds[self._by_host.list_of[slots]] == 0]
         if len(free):
             self._let_go(free)
+
+    def _route(self, slots: Ints) -> Ints:
+        return self.tree.route(self._features.take(slots, axis=0).astype(np.float32))
 
     def rebuild(self, tree: Tree) -> None:
         """Route every link again, through another tree."""
@@ -117,14 +130,16 @@ class TreeFrontier:
         leaves = np.flatnonzero(among).astype(np.int32)
         slots = self._by_leaf.draw(leaves, among.take(leaves), rng)
         # take() and not [slots]: of a million links it fetches the rows of a few thousand five times as fast.
-        return Offers(
-            self._numbers.take(slots), self._by_host.list_of.take(slots), leaves, self._features.take(slots, axis=0)
-        )
+        return Offers(self._numbers.take(slots), self._by_host.list_of.take(slots), leaves, self._rows(slots))
+
+    def _rows(self, slots: Ints) -> Floats:
+        parts = [self._features.take(slots, axis=0), self._words.take(slots, axis=0)]
+        return np.concatenate(parts, axis=1, dtype=np.float32)
 
     # ---- removing ----
 
     def take(self, link: int) -> Floats:
-        """Remove a link for good; returns the vector it was placed with, which its experience will have."""
+        """Remove a link for good; returns the row it waited with."""
         if link not in self:
             raise KeyError(link)
         slot = int(self._slot_of[link])
@@ -138,8 +153,8 @@ class TreeFrontier:
         self._slot_of[link] = NOT_WAITING
         self._unused.append(slot)
         self._count -= 1
-        vector: Floats = self._features[slot].copy()
-        return vector
+        row: Floats = self._rows(np.array([slot], np.int32))[0]
+        return row
 
     def drop(self, host: int) -> int:
         """Remove all links of a host; how many there were."""
@@ -219,6 +234,7 @@ class TreeFrontier:
         self._slots += len(fresh)
         self._numbers = with_room(self._numbers, self._slots)
         self._features = with_room(self._features, self._slots)
+        self._words = with_room(self._words, self._slots)
         self._by_leaf.reserve(self._slots, 0)
         self._by_host.reserve(self._slots, 0)
         return np.concatenate([again, fresh])

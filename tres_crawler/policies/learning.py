@@ -10,8 +10,9 @@ import numpy as np
 
 from tres_crawler.cards import checked
 from tres_crawler.config import Settings
-from tres_crawler.features import Describer, PathState, SiteRatios
+from tres_crawler.features import Describer, Known, PathState
 from tres_crawler.frontier.frontier import Frontier
+from tres_crawler.frontier.leaves import rounded
 from tres_crawler.learn.ddqn import Ddqn
 from tres_crawler.learn.replay import Transition
 from tres_crawler.learn.worker import Trainer
@@ -21,8 +22,6 @@ from tres_crawler.resources import shipped
 from tres_crawler.store import crawls, learning, links
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.pages import PageRecord
-from tres_crawler.wording import Numbers as WordNumbers
-from tres_crawler.wording import Wording, wording
 
 FIRST_SNAPSHOT = 200
 SNAPSHOT_GROWTH = 1.1
@@ -57,10 +56,11 @@ class LearningPolicy(ABC):
         self._tell = around.tell
         self._describer = Describer(settings.features, around.keywords)
         self._paths: dict[int, PathState] = {}
-        self._ratios = SiteRatios()
-        self._wording = Wording()
+        self._known = Known()
         self._relevant_sites: set[int] = set()
         self._history: list[PageFact] = []
+        self._rows: dict[int, Floats] = {}
+        """Of the link that each page came of."""
         self._next_snapshot = FIRST_SNAPSHOT
         prior = self._describer.simple_rule() if self._learn.prior else None
         self._learner = Ddqn(self._learn, self._describer.name, self._describer.dim, prior=prior, seed=around.seed)
@@ -96,7 +96,8 @@ class LearningPolicy(ABC):
 
     async def restore(self, database: Database, pages: Sequence[PageFact], judge_version: int) -> None:
         saved = await learning.experiences(database, self._crawl)
-        vectors = learning.matrix((row.features for row in saved), self._describer.dim)
+        rows = learning.matrix((row.features for row in saved), self._describer.width)
+        self._rows = dict(zip((row.page for row in saved), rows, strict=True))
         rewards = self._count_anew(pages)
         snapshot = await learning.newest(database, self._crawl, learning.LEARNER)
         policy = await learning.newest(database, self._crawl, learning.POLICY)
@@ -108,23 +109,23 @@ class LearningPolicy(ABC):
             self._learner.begin_with(await asyncio.to_thread(shipped_policy))
         self._trainer.weights = self._learner.weights()
         known = np.array([rewards[row.page] for row in saved], np.float32)
-        await self._take_up(database, vectors, known, judge_version)
+        await self._take_up(database, self._features(rows), known, judge_version)
         learned = self._learner.last_page
         for row in saved:
             if row.page > learned:
-                outlinks = learning.matrix(
-                    await links.features_of(database, self._crawl, row.page), self._describer.dim
-                )
-                vector = np.frombuffer(row.features, np.float32)
+                found = await links.features_of(database, self._crawl, row.page)
+                outlinks = self._features(learning.matrix(found, self._describer.width))
+                vector = self._features(self._rows[row.page])
                 # By the trainer, which owes them their gradient steps: a kill must not cost lessons.
                 self._trainer.remember(Transition(row.page, vector, rewards[row.page], outlinks))
 
     def describe_seeds(self, seeds: Sequence[Outlink], sites: Numbers) -> Floats:
         """Links from nowhere; the learner starts with the promise that they pay (TRES, sec. 2.4.2)."""
         certain = np.ones(len(seeds), np.float32)
-        described = self._describer.describe(None, seeds, certain, sites, self._ratios, self._word_probabilities(seeds))
-        for row in described:
-            self._trainer.remember(Transition(0, row, 1.0, described[:0]))
+        described = self._describer.describe(None, seeds, certain, sites, self._known)
+        features = self._features(described)
+        for vector in features:
+            self._trainer.remember(Transition(0, vector, 1.0, features[:0]))
         return described
 
     # ---- learning from pages ----
@@ -133,22 +134,22 @@ class LearningPolicy(ABC):
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
         relevant = page.reward > 0
-        frozen = page.link.features
-        assert frozen is not None
-        link_site = self._sites_of(np.array([page.link.host], np.int32))
-        refreshed = self._describer.refresh(frozen[None], link_site, self._ratios)[0]
+        assert page.link.features is not None
+        row = page.link.features.copy()
+        row[: self._describer.dim] = rounded(self._features(row))
+        refreshed = self._refreshed(row[None], np.array([page.link.host], np.int32))[0]
         reward = self._reward(page.site, relevant)
-        link = page.link
-        self._enter(PageFact(page.number, link.source, page.site, relevant, link.url, link.anchor))
+        self._rows[page.number] = row
+        self._enter(PageFact(page.number, page.link.source, page.site, relevant))
         described = self.describe_more(page, outlinks, looks, sites)
-        saved = [learning.new_experience(self._crawl, page.number, frozen, reward), *self._experience(frozen, reward)]
+        experience = learning.new_experience(self._crawl, page.number, row, reward)
+        saved = [experience, *self._experience(self._features(row), reward)]
         sample = None if self._learn.target == "outlinks" else self._sample()
-        self._trainer.remember(Transition(page.number, refreshed, reward, described, sample))
+        self._trainer.remember(Transition(page.number, refreshed, reward, self._features(described), sample))
         return described, saved
 
     def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
-        path, words = self._paths.get(page.number), self._word_probabilities(outlinks)
-        return self._describer.describe(path, outlinks, looks, sites, self._ratios, words)
+        return self._describer.describe(self._paths.get(page.number), outlinks, looks, sites, self._known)
 
     async def catch_up(self) -> None:
         await self._trainer.caught_up()
@@ -185,27 +186,21 @@ class LearningPolicy(ABC):
 
     # ---- in between ----
 
-    def _value(self, features: Floats, hosts: Hosts) -> Floats:
-        return self._trainer.values(self._refreshed(features, hosts))
+    def _value(self, rows: Floats, hosts: Hosts) -> Floats:
+        return self._trainer.values(self._refreshed(rows, hosts))
 
-    def _refreshed(self, features: Floats, hosts: Hosts) -> Floats:
-        return self._describer.refresh(features, self._sites_of(hosts), self._ratios)
+    def _refreshed(self, rows: Floats, hosts: Hosts) -> Floats:
+        return self._describer.refresh(rows, self._sites_of(hosts), self._known)
+
+    def _features(self, rows: Floats) -> Floats:
+        """What the tree and the learner see of rows."""
+        return rows[..., : self._describer.dim]
 
     def _enter(self, page: PageFact) -> None:
         before = self._paths.get(page.source) if page.source else None
         self._paths[page.number] = PathState.of(before, page.relevant)
-        self._ratios.add(page.site, page.relevant)
-        if self._describer.is_extended:
-            self._wording.learn(self._words_of(page.url, page.anchor), page.relevant)
+        self._describer.learn(self._rows[page.number], page.site, page.relevant, self._known)
         self._history.append(page)
-
-    def _word_probabilities(self, outlinks: Sequence[Outlink]) -> Floats | None:
-        if not self._describer.is_extended:
-            return None
-        return self._wording.probabilities([self._words_of(outlink.url, outlink.anchor) for outlink in outlinks])
-
-    def _words_of(self, url: str, anchor: str) -> WordNumbers:
-        return wording(url, anchor, with_host=self._feature_settings.site)
 
     def _reward(self, site: int, relevant: bool) -> float:
         if not relevant:
@@ -216,7 +211,7 @@ class LearningPolicy(ABC):
 
     def _count_anew(self, pages: Iterable[PageFact]) -> dict[int, float]:
         """Paths, sites and rewards of all pages, in order; the reward of each."""
-        self._paths, self._ratios, self._wording, self._history = {}, SiteRatios(), Wording(), []
+        self._paths, self._known, self._history = {}, Known(), []
         self._relevant_sites = set()
         rewards = {}
         for page in pages:

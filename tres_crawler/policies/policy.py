@@ -30,9 +30,6 @@ class PageFact(NamedTuple):
     """The page its link stood on."""
     site: int
     relevant: bool
-    url: str = ""
-    """Of the link that led to it, as is `anchor`."""
-    anchor: str = ""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class SyncPolicy(QueuedPolicy):
 
     def __init__(self, around: Surroundings) -> None:
         super().__init__(around)
-        self._queue = FlatFrontier(self._describer.dim, self._value)
+        self._queue = FlatFrontier(self._describer.width, self._value)
         self._warned = False
 
     def _experience(self, features: Floats, reward: float) -> list[Change]:

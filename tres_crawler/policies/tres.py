@@ -26,7 +26,7 @@ class TresPolicy(LearningPolicy):
         self._growth = Growth(grow.min_experiences, grow.max_depth, grow.max_leaves)
         self._judge_version = 1
         rng = np.random.default_rng(around.seed)
-        tree = TreeFrontier(Tree(self._describer.dim, self._growth), rng)
+        tree = TreeFrontier(Tree(self._describer.dim, self._growth), rng, self._describer.width)
         eagerness = around.settings.choose.eagerness
         self._valued = ValuedFrontier(tree, self._value, eagerness, around.is_out_of_reach, rng, self._refreshed)
 
@@ -45,7 +45,8 @@ class TresPolicy(LearningPolicy):
             await database.write(learning.new_nodes(self._crawl, judge_version, map(asdict, tree.splits())))
         self.frontier.tree.rebuild(tree)
         waiting = await links.waiting_columns(database, self._crawl)
-        self.frontier.tree.place(waiting.numbers, waiting.hosts, learning.matrix(waiting.features, self._describer.dim))
+        rows = learning.matrix(waiting.features, self._describer.width)
+        self.frontier.tree.place(waiting.numbers, waiting.hosts, rows)
         self._plan()
 
     def _experience(self, features: Floats, reward: float) -> list[Change]:

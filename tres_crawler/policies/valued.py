@@ -39,7 +39,7 @@ class ValuedFrontier:
         self._is_out_of_reach = is_out_of_reach
         self._rng = rng
         self._refresh = refresh
-        """What is known of links now; offers bring it along, so that a choice can be explained."""
+        """The features of links as they are known now; offers bring them along, so that a choice can be explained."""
 
     def __len__(self) -> int:
         return len(self.tree)
@@ -95,7 +95,7 @@ class ValuedFrontier:
         return look(self.tree, self._value)
 
     def sample(self, best: bool) -> Floats | None:
-        """The vector of one waiting link, which stays: the most valuable of all leaves' draws, or that of any leaf."""
+        """The features of one waiting link, which stays: the best of all leaves' draws, or that of any leaf."""
         samples = self.tree.samples()
         if not len(samples):
             return None
@@ -104,7 +104,7 @@ class ValuedFrontier:
             if best
             else int(self._rng.integers(len(samples)))
         )
-        vector: Floats = samples.features[at]
+        vector: Floats = self._refresh(samples.features[at : at + 1], samples.hosts[at : at + 1])[0]
         return vector
 
     def _least(self, values: Floats) -> float:
