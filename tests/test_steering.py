@@ -13,11 +13,11 @@ from sqlalchemy import select
 
 from tests.conftest import MakeCrawl
 from tests.site import SmallSite
-from tres_crawler import crawl as engine
 from tres_crawler import revisits
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, StoreError
+from tres_crawler.founding import create_crawl
 from tres_crawler.manners import Manners
 from tres_crawler.records import CrawlState, LinkState, StopReason
 from tres_crawler.store import crawls, learning
@@ -118,7 +118,7 @@ async def started(
         .replaced("choose", {"pages_per_slot": 0})
         .replaced("relevance", PRIOR)
     )
-    number = await engine.create(database, site.topic(seed), settings)
+    number = await create_crawl(database, site.topic(seed), settings)
     return await Crawl.load(database, number, manners=manners)
 
 

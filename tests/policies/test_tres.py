@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.site import SmallSite
-from tres_crawler import crawl as engine
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, ModelError
+from tres_crawler.founding import create_crawl
 from tres_crawler.frontier.tree import Tree
 from tres_crawler.policies.tres import TresPolicy
 from tres_crawler.records import StopReason
@@ -41,7 +41,7 @@ async def started(site: SmallSite, database: Database, policy_from: int | None =
     settings = Settings()
     for name, values in {**given, **{k: {**given.get(k, {}), **v} for k, v in sections.items()}}.items():
         settings = settings.replaced(name, values)
-    number = await engine.create(database, site.topic("a.test/"), settings, policy_from=policy_from)
+    number = await create_crawl(database, site.topic("a.test/"), settings, policy_from=policy_from)
     return await Crawl.load(database, number)
 
 

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tres_crawler import crawl as engine
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, TresError
 from tres_crawler.examples import read_examples
+from tres_crawler.founding import create_crawl
 from tres_crawler.frontier.look import NodeLook
 from tres_crawler.manners import Politeness
 from tres_crawler.records import CrawlState, Summary, Topic
@@ -140,7 +140,7 @@ class Keeper:
                 return known
             self._running.refuse_one_too_many()
             examples = await asyncio.to_thread(read_examples, topic)
-            number = await engine.create(self._database, topic, settings, examples, policy_from, start=key)
+            number = await create_crawl(self._database, topic, settings, examples, policy_from, start=key)
             await self._begin(number)
         return number
 

@@ -17,7 +17,6 @@ from typing import Any, get_args
 
 import uvloop
 
-from tres_crawler import crawl as engine
 from tres_crawler import revisits
 from tres_crawler.config import RecrawlPolicy, RecrawlSettings, Settings
 from tres_crawler.crawl import Crawl
@@ -32,6 +31,7 @@ from tres_crawler.experiments.recrawl.live_world import (
     web_of,
 )
 from tres_crawler.experiments.report import Check, Report, Say
+from tres_crawler.founding import create_crawl
 from tres_crawler.recrawl.scheduler import Belief
 from tres_crawler.relevance import Relevance
 from tres_crawler.revisits import Revisits
@@ -136,7 +136,7 @@ async def _prepared(plan: Plan, seed: int, folder: Path) -> int:
     with DataDir(folder) as data:
         async with Database(data.url) as database, PacedServer(web, 1e12) as server:
             settings = settings.replaced("fetch", {"connect_to": f"127.0.0.1:{server.port}"})
-            number = await engine.create(database, topic_of(web, pages), settings)
+            number = await create_crawl(database, topic_of(web, pages), settings)
             crawl = await Crawl.load(database, number, make_revisits=partial(Revisits, clock=server.clock))
             summary = await crawl.run()
             found = [row.page for row in await sources.live(database, number)]
