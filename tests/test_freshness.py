@@ -5,23 +5,22 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import MakeCrawl
+from tests.monitoring import LONG, NEWS, HandClock, Watch
 from tests.site import SmallSite
-from tests.test_revisits import LONG, NEWS, ONE_A_DAY, HandClock, begun, clock, impatient, make_monitor
 from tres_crawler.freshness import duration, freshness
 from tres_crawler.store import crawls
 from tres_crawler.store.database import Database
 
-__all__ = ["clock", "impatient", "make_monitor"]
 HOUR = 3600.0
 
 
 async def test_figures_next_visits_and_news_of_a_monitor(
-    site: SmallSite, make_monitor: MakeCrawl, clock: HandClock, database: Database
+    site: SmallSite, watch: Watch, clock: HandClock, database: Database
 ) -> None:
     site.page("a.test/", links=["b.test/"], text=LONG)
     site.page("b.test/")
     given = {"policy": "whittle", "least_gap_seconds": 24 * HOUR, "first_gap_seconds": 48 * HOUR}
-    running = await begun(site, await make_monitor(site.topic("a.test/"), given), clock, 2)
+    running = await watch(pages=2, recrawl=given)
     site.page("a.test/", links=["b.test/"], text=f"{LONG} {NEWS}")
     await running.visit(2)
     await running.stop()
@@ -43,10 +42,10 @@ async def test_figures_next_visits_and_news_of_a_monitor(
 
 
 async def test_other_policies_say_why_in_their_own_way(
-    site: SmallSite, make_monitor: MakeCrawl, clock: HandClock, database: Database
+    site: SmallSite, watch: Watch, clock: HandClock, database: Database
 ) -> None:
     site.page("a.test/")
-    running = await begun(site, await make_monitor(site.topic("a.test/"), ONE_A_DAY), clock, 1)
+    running = await watch(pages=1)
     await running.stop()
     told = await freshness(database, await crawls.get(database, 1), clock.now + 36 * HOUR)
     assert told.due == 1
