@@ -19,6 +19,7 @@ from tres_crawler.store.database import AnyRow, Database
 DAY = 86_400.0
 NEWS = "Breaking news: Sunday brings a championship final on grass while our coach has resigned"
 LONG = " ".join(f"{WORDS} number{number} of{number} many{number}" for number in range(8))
+DATED = {"ETag": '"1"', "Last-Modified": "Sat, 08 Sep 2001 00:00:00 GMT", "Date": "Sun, 09 Sep 2001 00:00:00 GMT"}
 MONITOR: dict[str, Any] = {"mode": "monitor", "visits_per_minute": 60_000, "least_gap_seconds": 0.0}
 ONE_A_DAY: dict[str, Any] = {"policy": "fixed", "interval_seconds": DAY, "least_gap_seconds": DAY / 2}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import MakeCrawl
-from tests.monitoring import LONG, NEWS, HandClock, Watch
+from tests.monitoring import DATED, LONG, NEWS, HandClock, Watch, rows
 from tests.site import SmallSite
 from tres_crawler.freshness import duration, freshness
+from tres_crawler.recrawl.calendar import CalendarScheduler
 from tres_crawler.store import crawls
 from tres_crawler.store.database import Database
 
@@ -39,6 +40,23 @@ async def test_figures_next_visits_and_news_of_a_monitor(
     assert "likely to have changed" in visit.why
     older = await freshness(database, await crawls.get(database, 1), clock.now, before=told.news[0].id)
     assert older.news == []
+
+
+@pytest.mark.parametrize("dated", [{}, DATED])
+async def test_the_index_that_is_told_is_the_one_that_decides(
+    site: SmallSite, watch: Watch, clock: HandClock, database: Database, dated: dict[str, str]
+) -> None:
+    site.page("a.test/", text=LONG, headers=dated)
+    running = await watch(pages=1, recrawl={"policy": "whittle", "least_gap_seconds": 24 * HOUR})
+    for _ in range(9):
+        await running.visit()
+    page = next(iter((await rows(database)).values())).page
+    assert running.crawl._revisits.list.estimates.belief(page).dated == bool(dated)
+    await running.stop()
+    schedule = running.crawl._revisits.scheduler
+    assert isinstance(schedule, CalendarScheduler)
+    (visit,) = (await freshness(database, await crawls.get(database, 1), clock.now + 24 * HOUR)).next
+    assert visit.index == pytest.approx(schedule.index(visit.page, clock.now + 24 * HOUR))
 
 
 async def test_other_policies_say_why_in_their_own_way(

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tests.conftest import MakeCrawl
-from tests.monitoring import DAY, LONG, NEWS, HandClock, Watch, rows
+from tests.monitoring import DATED, DAY, LONG, NEWS, HandClock, Watch, rows
 from tests.site import Answer, SmallSite
 from tres_crawler.records import CrawlState, StopReason
 from tres_crawler.store import sources
@@ -42,8 +42,7 @@ async def test_a_monitor_stays_up_and_visits_again_what_is_relevant_until_it_is_
 async def test_a_revisit_is_conditional_and_an_unchanged_page_costs_no_body(
     site: SmallSite, watch: Watch, database: Database
 ) -> None:
-    dated = {"ETag": '"1"', "Last-Modified": "Sat, 08 Sep 2001 00:00:00 GMT", "Date": "Sun, 09 Sep 2001 00:00:00 GMT"}
-    site.page("a.test/", headers=dated)
+    site.page("a.test/", headers=DATED)
     running = await watch(pages=1)
     await running.visit()
     await running.visit()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import get_args
 
 import pytest
 
 from tests.conftest import MakeCrawl
-from tests.monitoring import DAY, MONITOR, ONE_A_DAY, HandClock, Running, TakeUp, Watch, rows
+from tests.monitoring import DAY, LONG, MONITOR, NEWS, ONE_A_DAY, HandClock, Running, TakeUp, Watch, rows
 from tests.site import SmallSite
+from tres_crawler.config import RecrawlPolicy
 from tres_crawler.records import StopReason
 from tres_crawler.store import crawls, judging, sources
 from tres_crawler.store.database import Change, Database
@@ -36,6 +38,24 @@ async def test_no_source_is_visited_sooner_than_the_least_gap_and_a_restart_chan
     assert len(site.paths()) == 6, "nothing is due for another half day"
     await resumed.visit(3, days=0.5)
     assert len(site.paths()) == 9
+    await resumed.stop()
+
+
+@pytest.mark.parametrize("policy", get_args(RecrawlPolicy))
+async def test_a_monitor_can_follow_every_policy_and_goes_on_with_it(
+    site: SmallSite, watch: Watch, take_up: TakeUp, clock: HandClock, policy: str
+) -> None:
+    site.page("a.test/", links=["b.test/", "c.test/"])
+    site.page("b.test/", text=LONG)
+    site.page("c.test/")
+    running = await watch(pages=3, recrawl={**ONE_A_DAY, "policy": policy})
+    site.page("b.test/", text=f"{LONG} {NEWS}")
+    await running.visit(3)
+    await running.suspend()
+    resumed = Running(await take_up(1), clock)
+    await resumed.visit(3, days=2)
+    assert len(site.paths()) == 9, "each was visited twice"
+    assert resumed.crawl._revisits.list.counts == {"visits": 6, "changes": 1, "troubles": 0}
     await resumed.stop()
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tres_crawler.config import RecrawlSettings
+from tres_crawler.recrawl.estimate import EVIDENCE, TRUST, Evidence
+from tres_crawler.recrawl.scheduler import Belief
 from tres_crawler.recrawl.whittle import change_index, ephemeral_index
 from tres_crawler.store import sources
 from tres_crawler.store.crawls import CrawlRecord
@@ -120,10 +122,18 @@ def _next(row: AnyRow, settings: RecrawlSettings, now: float) -> NextVisit:
 
 def _index(row: AnyRow, settings: RecrawlSettings, age: float) -> float | None:
     if settings.policy == "whittle":
-        return float(change_index(age, row.rate, row.utility, row.cost))
+        return float(change_index(age, _hopeful_rate(row), row.utility, row.cost))
     if settings.policy == "ephemeral":
         return float(ephemeral_index(age, row.rate * row.utility, math.log(2) / settings.half_life_seconds, row.cost))
     return None
+
+
+def _hopeful_rate(row: AnyRow) -> float:
+    """As the schedule has it, but that a page is believed by what it said itself, not by what its host did."""
+    held = Evidence(**{name: getattr(row, name) for name in EVIDENCE})
+    dated = held.is_dated and held.truths >= TRUST * (held.truths + held.lies)
+    evidence = held.rate**2 / max(held.square - held.rate**2, 1e-300)
+    return Belief(held.rate, row.utility, row.cost, evidence, dated).hopeful_rate
 
 
 def _why(row: AnyRow, settings: RecrawlSettings, now: float) -> str:
