@@ -55,6 +55,18 @@ async def test_a_revisit_is_conditional_and_an_unchanged_page_costs_no_body(
     assert kept.truths == 2
 
 
+async def test_a_server_that_dates_every_answer_anew_is_not_believed(
+    site: SmallSite, watch: Watch, database: Database
+) -> None:
+    site.page("a.test/", headers={"Last-Modified": DATED["Date"], "Date": DATED["Date"]})
+    running = await watch(pages=1)
+    for _ in range(4):
+        await running.visit()
+    kept = (await rows(database))["a.test/"]
+    assert (kept.truths, kept.lies, kept.found) == (0, 4, 0)
+    assert not running.crawl._revisits.list.estimates.belief(kept.page).dated
+
+
 async def test_what_is_new_is_judged_on_the_text_kept_and_shown(
     site: SmallSite, watch: Watch, clock: HandClock, database: Database
 ) -> None:
