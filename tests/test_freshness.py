@@ -42,13 +42,16 @@ async def test_figures_next_visits_and_news_of_a_monitor(
     assert older.news == []
 
 
+@pytest.mark.parametrize("policy", ["whittle", "ephemeral"])
 @pytest.mark.parametrize("dated", [{}, DATED])
 async def test_the_index_that_is_told_is_the_one_that_decides(
-    site: SmallSite, watch: Watch, clock: HandClock, database: Database, dated: dict[str, str]
+    site: SmallSite, watch: Watch, clock: HandClock, database: Database, dated: dict[str, str], policy: str
 ) -> None:
     site.page("a.test/", text=LONG, headers=dated)
-    running = await watch(pages=1, recrawl={"policy": "whittle", "least_gap_seconds": 24 * HOUR})
-    for _ in range(9):
+    running = await watch(pages=1, recrawl={"policy": policy, "least_gap_seconds": 24 * HOUR})
+    for day in range(9):
+        if not dated:
+            site.page("a.test/", text=f"{LONG} {NEWS if day % 2 else ''}")
         await running.visit()
     page = next(iter((await rows(database)).values())).page
     assert running.crawl._revisits.list.estimates.belief(page).dated == bool(dated)
