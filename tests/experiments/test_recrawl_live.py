@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,8 @@ def test_a_quick_run_asks_no_more_than_two_small_webs_can_show_and_says_so() -> 
         next(check for check in live._checks(given, rows) if "true rates" in check.name)
         for given in (plan, Plan(policies=plan.policies))
     )
-    assert quick.holds
-    assert "of the full run 0.95 is asked" in quick.name
+    assert (quick.value, quick.holds) == (0.82, True)
+    assert "the full run: value collected beside true rates" in quick.name
     assert not full.holds
+    alone = replace(plan, policies=("whittle", TRUE_RATES))
+    assert [check.name for check in live._checks(alone, rows)] == ["shortest pause of a host beside its delay"]
