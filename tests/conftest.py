@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.monitoring import clock, take_up, watch
 from tests.site import SmallSite
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
@@ -18,6 +19,7 @@ from tres_crawler.store import pages
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
+__all__ = ["MakeCrawl", "clock", "take_up", "watch"]
 MakeCrawl = Callable[..., Awaitable[Crawl]]
 
 
