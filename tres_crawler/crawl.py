@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from tres_crawler.config import Settings, overlaid, parse_site_cap
+from tres_crawler.caps import parse_site_cap
+from tres_crawler.config import Settings, overlaid
 from tres_crawler.errors import (
     ControlError,
     FetchError,

@@ -8,7 +8,6 @@ from itertools import pairwise
 from statistics import mean
 from typing import Any
 
-from tres_crawler.config import nearest
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.cells import Figures
 from tres_crawler.experiments.harvests import harvest_row, late, mean_of, share_of, spread, spread_of, variance_of
@@ -17,6 +16,7 @@ from tres_crawler.experiments.matrix import matrix
 from tres_crawler.experiments.plan import PLACES, Plan
 from tres_crawler.experiments.ranking import BEST
 from tres_crawler.experiments.report import Check, Report
+from tres_crawler.explaining import nearest
 
 BASE = {
     "learn.target": "outlinks",
