@@ -13,8 +13,9 @@ import numpy as np
 
 from tres_crawler.experiments.report import Check, Report, Say
 from tres_crawler.frontier.arrays import Floats, Ints
-from tres_crawler.frontier.leaves import TreeFrontier
+from tres_crawler.frontier.leaves import TreeFrontier, rounded
 from tres_crawler.frontier.tree import Growth, Tree
+from tres_crawler.wording import BUCKETS, WORDS, Wording
 
 SIZES, LEAVES = (10_000, 100_000, 1_000_000), (500, 2_500)
 ROUNDS, QUICK_ROUNDS = 200, 40
@@ -24,7 +25,8 @@ HOSTS_PER_FREE_ONE = 10
 """When 90 % of the hosts are held, those with a number divisible by this are free."""
 STEP_LINKS = 60
 """Links that one page brings."""
-WIDTH, HIDDEN = 8, 64
+WIDTH, HIDDEN = 10, 64
+"""As many features as the set `extended` has; the numbers of words follow them."""
 ROWS = 64
 """Rows that the network takes at once, so that it stays on one thread and in the caches.
 
@@ -34,18 +36,22 @@ MOST_GROWTH, MOST_BYTES = 1.5, 100
 
 
 class Network:
-    """A value network 8-64-64-1 in plain numpy, with weights that mean nothing; it counts what it values."""
+    """A value network 10-64-64-1 in plain numpy, with weights that mean nothing; it counts what it values."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         shapes = ((WIDTH, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, 1))
         self._layers = [rng.standard_normal(shape, np.float32) / np.float32(shape[0] ** 0.5) for shape in shapes]
+        self._words = Wording()
         self.evaluations = 0
 
-    def values(self, features: Floats) -> Floats:
-        self.evaluations += len(features)
+    def values(self, rows: Floats) -> Floats:
+        """Of links as they are known now: their words are looked up."""
+        self.evaluations += len(rows)
+        features = rows[:, :WIDTH].copy()
+        features[:, -1] = self._words.probabilities(rows[:, WIDTH:])
         first, second, last = self._layers
-        values = np.empty(len(features), np.float32)
-        for at in range(0, len(features), ROWS):
+        values = np.empty(len(rows), np.float32)
+        for at in range(0, len(rows), ROWS):
             hidden = np.maximum(np.maximum(features[at : at + ROWS] @ first, 0) @ second, 0)
             values[at : at + ROWS] = (hidden @ last)[:, 0]
         return values
@@ -66,8 +72,17 @@ def some_vectors(count: int, rng: np.random.Generator) -> Floats:
         rng.random(count) ** 3,  # relevance of the anchor
         rng.integers(0, visits + 1) / visits,  # site ratio
         np.where(rng.random(count) < 0.4, 0.5, 1.0),  # unknown site
+        rng.random(count) ** 2,  # share of the site
+        rng.random(count),  # chance by its words
     ]
-    return np.column_stack(columns).astype(np.float32)
+    return rounded(np.column_stack(columns).astype(np.float32))
+
+
+def some_rows(count: int, rng: np.random.Generator) -> Floats:
+    """Vectors, and words of which every fourth link lacks some."""
+    words = rng.integers(1, BUCKETS, (count, WORDS))
+    words[:, WORDS // 2 :] *= rng.random((count, 1)) > 0.25
+    return np.column_stack([some_vectors(count, rng), words]).astype(np.float32)
 
 
 def some_rewards(features: Floats, rng: np.random.Generator) -> Floats:
@@ -92,26 +107,26 @@ class World:
     So each beginning of it has as many leaves to choose from, and sizes can be compared with equal leaves.
     """
 
-    features: Floats
+    rows: Floats
     hosts: Ints
     tree: Tree
 
     @classmethod
     def of(cls, links: int, least: int, leaves: int, rng: np.random.Generator) -> World:
         """`least` is the shortest beginning that will be asked for."""
-        tree, features = grown_to(leaves, rng), some_vectors(links, rng)
-        first = np.unique(tree.route(features), return_index=True)[1][:least]
+        tree, rows = grown_to(leaves, rng), some_rows(links, rng)
+        first = np.unique(tree.route(rows[:, :WIDTH]), return_index=True)[1][:least]
         order = np.concatenate([first, np.setdiff1d(np.arange(links), first)])
         # A few hosts have thousands of links, most have a few; numbers without regard to size.
         hosts = rng.permutation(hosts_for(links))[(hosts_for(links) * rng.random(links) ** 3).astype(np.intp)]
         hosts[: len(first)] -= hosts[: len(first)] % HOSTS_PER_FREE_ONE
-        return cls(features[order], hosts.astype(np.int32), tree)
+        return cls(rows[order], hosts.astype(np.int32), tree)
 
     def frontier(self, tree: Tree, links: int, rng: np.random.Generator) -> TreeFrontier:
         """The first links of this world, waiting; all hosts are free."""
         numbers, hosts = np.arange(1, links + 1, dtype=np.int32), self.hosts[:links] % hosts_for(links)
-        frontier = TreeFrontier(tree, rng)
-        frontier.place(numbers, hosts, self.features[:links])
+        frontier = TreeFrontier(tree, rng, WIDTH + WORDS)
+        frontier.place(numbers, hosts, self.rows[:links])
         return frontier
 
     def copy_of_tree(self) -> Tree:
@@ -167,8 +182,8 @@ class Case:
 
     def sync(self) -> float:
         """Every waiting link valued, and the best of them."""
-        before, features, started = self.network.evaluations, self.world.features[: self.links], time.perf_counter()
-        int(np.argmax(self.network.values(features)))
+        before, rows, started = self.network.evaluations, self.world.rows[: self.links], time.perf_counter()
+        int(np.argmax(self.network.values(rows)))
         seconds = time.perf_counter() - started
         self.evaluations["sync"] = self.network.evaluations - before
         return seconds
@@ -176,14 +191,14 @@ class Case:
     def update(self) -> float:
         """What a fetched page brings: its link is taken and learned from, its outlinks are placed."""
         link = int(self.rng.choice(self.frontier.offers().links))
-        features = some_vectors(STEP_LINKS, self.rng)
+        rows = some_rows(STEP_LINKS, self.rng)
         hosts = self.rng.integers(0, hosts_for(self.links), STEP_LINKS).astype(np.int32)
         numbers = np.arange(self.last + 1, self.last + STEP_LINKS + 1, dtype=np.int32)
         self.last += STEP_LINKS
         reward = float(self.rng.random() < 0.3)
         started = time.perf_counter()
-        self.frontier.learn(self.frontier.take(link), reward)
-        self.frontier.place(numbers, hosts, features)
+        self.frontier.learn(self.frontier.take(link)[:WIDTH], reward)
+        self.frontier.place(numbers, hosts, rows)
         return time.perf_counter() - started
 
     def median_ms(self, work: str) -> float:
