@@ -98,7 +98,28 @@ class LearningPolicy(ABC):
         saved = await learning.experiences(database, self._crawl)
         rows = learning.matrix((row.features for row in saved), self._describer.width)
         self._rows = dict(zip((row.page for row in saved), rows, strict=True))
-        rewards = self._count_anew(pages)
+        await self._load(database)
+        learned = self._learner.last_page
+        rewards = self._count_anew(page for page in pages if page.number <= learned)
+        # A judge, or a person, may have had another word since the learner was saved.
+        self._learner.relabel(rewards)
+        if not len(self._learner.replay):
+            seeds = await links.features_of_seeds(database, self._crawl)
+            self._promise(self._features(learning.matrix(seeds, self._describer.width)))
+        outlinks = await links.features_by_source(database, self._crawl, learned)
+        for page in pages:
+            if page.number > learned:
+                vector = self._describer.refresh(self._rows[page.number][None], np.array([page.site]), self._known)[0]
+                found = self._features(learning.matrix(outlinks.get(page.number, ()), self._describer.width))
+                rewards[page.number] = self._count(page)
+                self._trainer.remember(Transition(page.number, vector, rewards[page.number], found))
+                # One after the other, so that no gradient step is dropped: a kill must not cost lessons.
+                await self._trainer.caught_up()
+        known = np.array([rewards[row.page] for row in saved], np.float32)
+        await self._take_up(database, self._features(rows), known, judge_version)
+
+    async def _load(self, database: Database) -> None:
+        """The learner as it was last saved, or what it begins with."""
         snapshot = await learning.newest(database, self._crawl, learning.LEARNER)
         policy = await learning.newest(database, self._crawl, learning.POLICY)
         if snapshot:
@@ -108,25 +129,17 @@ class LearningPolicy(ABC):
         elif self._learn.start == "shipped":
             self._learner.begin_with(await asyncio.to_thread(shipped_policy))
         self._trainer.weights = self._learner.weights()
-        known = np.array([rewards[row.page] for row in saved], np.float32)
-        await self._take_up(database, self._features(rows), known, judge_version)
-        learned = self._learner.last_page
-        for row in saved:
-            if row.page > learned:
-                found = await links.features_of(database, self._crawl, row.page)
-                outlinks = self._features(learning.matrix(found, self._describer.width))
-                vector = self._features(self._rows[row.page])
-                # By the trainer, which owes them their gradient steps: a kill must not cost lessons.
-                self._trainer.remember(Transition(row.page, vector, rewards[row.page], outlinks))
 
     def describe_seeds(self, seeds: Sequence[Outlink], sites: Numbers) -> Floats:
         """Links from nowhere; the learner starts with the promise that they pay (TRES, sec. 2.4.2)."""
         certain = np.ones(len(seeds), np.float32)
         described = self._describer.describe(None, seeds, certain, sites, self._known)
-        features = self._features(described)
-        for vector in features:
-            self._trainer.remember(Transition(0, vector, 1.0, features[:0]))
+        self._promise(self._features(described))
         return described
+
+    def _promise(self, seeds: Floats) -> None:
+        for vector in seeds:
+            self._trainer.remember(Transition(0, vector, 1.0, seeds[:0]))
 
     # ---- learning from pages ----
 
@@ -177,9 +190,11 @@ class LearningPolicy(ABC):
         return True
 
     async def snapshot(self) -> list[Change]:
+        # Read first: saved under a version it has not reached, it would stand above what a restart saves next.
+        version = self.version
         whole, policy = await self._trainer.snapshot(), await self._trainer.policy()
-        told = crawls.event(self._crawl, "learner", version=self.version, loss=self._trainer.loss)
-        return [*learning.new_snapshot(self._crawl, self.version, whole, policy), told]
+        told = crawls.event(self._crawl, "learner", version=version, loss=self._trainer.loss)
+        return [*learning.new_snapshot(self._crawl, version, whole, policy), told]
 
     async def close(self) -> None:
         await self._trainer.close()
@@ -213,11 +228,12 @@ class LearningPolicy(ABC):
         """Paths, sites and rewards of all pages, in order; the reward of each."""
         self._paths, self._known, self._history = {}, Known(), []
         self._relevant_sites = set()
-        rewards = {}
-        for page in pages:
-            rewards[page.number] = self._reward(page.site, page.relevant)
-            self._enter(page)
-        return rewards
+        return {page.number: self._count(page) for page in pages}
+
+    def _count(self, page: PageFact) -> float:
+        reward = self._reward(page.site, page.relevant)
+        self._enter(page)
+        return reward
 
     def _diverged(self, told: Divergence) -> None:
         self._tell(
