@@ -59,6 +59,7 @@ class LearningPolicy(ABC):
         self._known = Known()
         self._relevant_sites: set[int] = set()
         self._history: list[PageFact] = []
+        self._rewards: dict[int, float] = {}
         self._rows: dict[int, Floats] = {}
         """Of the link that each page came of."""
         self._next_snapshot = FIRST_SNAPSHOT
@@ -146,14 +147,12 @@ class LearningPolicy(ABC):
     def arrive(
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
-        relevant = page.reward > 0
         assert page.link.features is not None
         row = page.link.features.copy()
         row[: self._describer.dim] = rounded(self._features(row))
         refreshed = self._refreshed(row[None], np.array([page.link.host], np.int32))[0]
-        reward = self._reward(page.site, relevant)
         self._rows[page.number] = row
-        self._enter(PageFact(page.number, page.link.source, page.site, relevant))
+        reward = self._count(PageFact(page.number, page.link.source, page.site, page.reward > 0))
         described = self.describe_more(page, outlinks, looks, sites)
         experience = learning.new_experience(self._crawl, page.number, row, reward)
         saved = [experience, *self._experience(self._features(row), reward)]
@@ -172,7 +171,7 @@ class LearningPolicy(ABC):
     ) -> list[Change]:
         """Another judge, another meaning of reward: the frontier grows anew, the learner's rewards are corrected."""
         self._describer = Describer(self._feature_settings, keywords)
-        before = self._count_anew(self._history)
+        before = self._rewards
         rewards = self._count_anew(
             [page._replace(relevant=relevant.get(page.number, page.relevant)) for page in self._history]
         )
@@ -211,12 +210,6 @@ class LearningPolicy(ABC):
         """What the tree and the learner see of rows."""
         return rows[..., : self._describer.dim]
 
-    def _enter(self, page: PageFact) -> None:
-        before = self._paths.get(page.source) if page.source else None
-        self._paths[page.number] = PathState.of(before, page.relevant)
-        self._describer.learn(self._rows[page.number], page.site, page.relevant, self._known)
-        self._history.append(page)
-
     def _reward(self, site: int, relevant: bool) -> float:
         if not relevant:
             return 0.0
@@ -227,12 +220,16 @@ class LearningPolicy(ABC):
     def _count_anew(self, pages: Iterable[PageFact]) -> dict[int, float]:
         """Paths, sites and rewards of all pages, in order; the reward of each."""
         self._paths, self._known, self._history = {}, Known(), []
-        self._relevant_sites = set()
+        self._relevant_sites, self._rewards = set(), {}
         return {page.number: self._count(page) for page in pages}
 
     def _count(self, page: PageFact) -> float:
-        reward = self._reward(page.site, page.relevant)
-        self._enter(page)
+        """Enter a page into paths, sites, words and history; its reward."""
+        before = self._paths.get(page.source) if page.source else None
+        self._paths[page.number] = PathState.of(before, page.relevant)
+        self._describer.learn(self._rows[page.number], page.site, page.relevant, self._known)
+        self._history.append(page)
+        reward = self._rewards[page.number] = self._reward(page.site, page.relevant)
         return reward
 
     def _diverged(self, told: Divergence) -> None:
