@@ -15,6 +15,7 @@ from tres_crawler.experiments.report import Check, Report, Say
 from tres_crawler.frontier.arrays import Floats, Ints
 from tres_crawler.frontier.leaves import TreeFrontier
 from tres_crawler.frontier.tree import Growth, Tree
+from tres_crawler.wording import BUCKETS, WORDS
 
 SIZES, LEAVES = (10_000, 100_000, 1_000_000), (500, 2_500)
 ROUNDS, QUICK_ROUNDS = 200, 40
@@ -24,7 +25,8 @@ HOSTS_PER_FREE_ONE = 10
 """When 90 % of the hosts are held, those with a number divisible by this are free."""
 STEP_LINKS = 60
 """Links that one page brings."""
-WIDTH, HIDDEN = 8, 64
+WIDTH, HIDDEN = 10, 64
+"""As many features as the set `extended` has; behind them stand the words of a link."""
 ROWS = 64
 """Rows that the network takes at once, so that it stays on one thread and in the caches.
 
@@ -34,7 +36,7 @@ MOST_GROWTH, MOST_BYTES = 1.5, 100
 
 
 class Network:
-    """A value network 8-64-64-1 in plain numpy, with weights that mean nothing; it counts what it values."""
+    """A value network 10-64-64-1 in plain numpy, with weights that mean nothing; it counts what it values."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         shapes = ((WIDTH, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, 1))
@@ -66,8 +68,15 @@ def some_vectors(count: int, rng: np.random.Generator) -> Floats:
         rng.random(count) ** 3,  # relevance of the anchor
         rng.integers(0, visits + 1) / visits,  # site ratio
         np.where(rng.random(count) < 0.4, 0.5, 1.0),  # unknown site
+        (rng.integers(0, visits + 1) + 1) / (visits + 2),  # site share
+        rng.random(count),  # chance by its words
     ]
     return np.column_stack(columns).astype(np.float32)
+
+
+def with_words(features: Floats, rng: np.random.Generator) -> Floats:
+    """Rows as links wait with them."""
+    return np.column_stack([features, rng.integers(1, BUCKETS, (len(features), WORDS))]).astype(np.float32)
 
 
 def some_rewards(features: Floats, rng: np.random.Generator) -> Floats:
@@ -92,7 +101,7 @@ class World:
     So each beginning of it has as many leaves to choose from, and sizes can be compared with equal leaves.
     """
 
-    features: Floats
+    rows: Floats
     hosts: Ints
     tree: Tree
 
@@ -105,13 +114,13 @@ class World:
         # A few hosts have thousands of links, most have a few; numbers without regard to size.
         hosts = rng.permutation(hosts_for(links))[(hosts_for(links) * rng.random(links) ** 3).astype(np.intp)]
         hosts[: len(first)] -= hosts[: len(first)] % HOSTS_PER_FREE_ONE
-        return cls(features[order], hosts.astype(np.int32), tree)
+        return cls(with_words(features[order], rng), hosts.astype(np.int32), tree)
 
     def frontier(self, tree: Tree, links: int, rng: np.random.Generator) -> TreeFrontier:
         """The first links of this world, waiting; all hosts are free."""
         numbers, hosts = np.arange(1, links + 1, dtype=np.int32), self.hosts[:links] % hosts_for(links)
-        frontier = TreeFrontier(tree, rng)
-        frontier.place(numbers, hosts, self.features[:links])
+        frontier = TreeFrontier(tree, rng, self.rows.shape[1])
+        frontier.place(numbers, hosts, self.rows[:links])
         return frontier
 
     def copy_of_tree(self) -> Tree:
@@ -160,14 +169,15 @@ class Case:
         """An offer of every leaf, valued, and the best of them."""
         before, started = self.network.evaluations, time.perf_counter()
         offers = self.frontier.offers()
-        offers[int(np.argmax(self.network.values(offers.features)))]
+        offers[int(np.argmax(self.network.values(offers.features[:, :WIDTH])))]
         seconds = time.perf_counter() - started
         self.evaluations["choose"] = self.network.evaluations - before
         return seconds
 
     def sync(self) -> float:
         """Every waiting link valued, and the best of them."""
-        before, features, started = self.network.evaluations, self.world.features[: self.links], time.perf_counter()
+        before, started = self.network.evaluations, time.perf_counter()
+        features = self.world.rows[: self.links, :WIDTH]
         int(np.argmax(self.network.values(features)))
         seconds = time.perf_counter() - started
         self.evaluations["sync"] = self.network.evaluations - before
@@ -176,14 +186,14 @@ class Case:
     def update(self) -> float:
         """What a fetched page brings: its link is taken and learned from, its outlinks are placed."""
         link = int(self.rng.choice(self.frontier.offers().links))
-        features = some_vectors(STEP_LINKS, self.rng)
+        rows = with_words(some_vectors(STEP_LINKS, self.rng), self.rng)
         hosts = self.rng.integers(0, hosts_for(self.links), STEP_LINKS).astype(np.int32)
         numbers = np.arange(self.last + 1, self.last + STEP_LINKS + 1, dtype=np.int32)
         self.last += STEP_LINKS
         reward = float(self.rng.random() < 0.3)
         started = time.perf_counter()
-        self.frontier.learn(self.frontier.take(link), reward)
-        self.frontier.place(numbers, hosts, features)
+        self.frontier.learn(self.frontier.take(link)[:WIDTH], reward)
+        self.frontier.place(numbers, hosts, rows)
         return time.perf_counter() - started
 
     def median_ms(self, work: str) -> float:
