@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from sqlalchemy import text
 
 from tests.site import SmallSite
 from tres_crawler import crawl as engine
+from tres_crawler.cli.display import print_end
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, ModelError
 from tres_crawler.frontier.tree import Tree
+from tres_crawler.learn import snapshot
 from tres_crawler.learn.replay import Transition
 from tres_crawler.policies.tres import TresPolicy
 from tres_crawler.records import StopReason
@@ -269,6 +273,27 @@ async def test_a_frontier_that_runs_dry_says_so(site: SmallSite, database: Datab
     summary = await (await started(site, database)).run()
     assert (summary.pages, summary.stop_reason, summary.waiting) == (2, StopReason.FRONTIER_EMPTY, 0)
     assert [row.relevant for row in await pages.outcomes(database, 1)] == [True, True]
+    out = Console(file=StringIO(), width=120)
+    print_end(out, summary, None)
+    assert isinstance(out.file, StringIO)
+    assert "Stopped: frontier_empty." in out.file.getvalue()
+    assert "add seeds to reach more of the web" in out.file.getvalue()
+
+
+async def test_a_learner_that_a_newer_program_has_saved_is_refused_and_stays_as_it_is(
+    site: SmallSite, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good_and_bad_web(site)
+    with monkeypatch.context() as newer:
+        newer.setattr(snapshot, "FORMAT", snapshot.FORMAT + 1)
+        crawl = await started(site, database, crawl={"max_pages": 10})
+        await crawl.run()
+    saved = await learning.newest(database, crawl.id, learning.LEARNER)
+    with pytest.raises(ModelError, match=r"a newer one has saved it\. Use a newer program, or begin a new crawl"):
+        await Crawl.load(database, crawl.id, {"max_pages": 20})
+    with pytest.raises(ModelError, match="a newer one has saved it"):
+        await started(site, database, policy_from=crawl.id)
+    assert saved == await learning.newest(database, crawl.id, learning.LEARNER)
 
 
 async def test_a_learner_that_has_learned_nothing_since_can_be_saved_again(site: SmallSite, database: Database) -> None:
