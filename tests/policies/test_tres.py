@@ -21,7 +21,7 @@ from tres_crawler.learn import snapshot
 from tres_crawler.learn.replay import Transition
 from tres_crawler.policies.tres import TresPolicy
 from tres_crawler.records import StopReason
-from tres_crawler.store import learning, links, pages
+from tres_crawler.store import crawls, learning, links, pages
 from tres_crawler.store.database import Database
 from tres_crawler.store.tables import pages as page_table
 from tres_crawler.store.tables import snapshots
@@ -196,6 +196,29 @@ async def test_a_new_judges_rewards_regrow_the_tree_and_correct_the_learner(
     again = await policy.judged_again({1: True}, ("tennis",), judge_version=2)
     await database.write(*again)
     await reloaded._policy.close()
+
+
+async def test_a_learner_gone_astray_is_told_as_an_event_and_the_crawl_goes_on(
+    site: SmallSite, database: Database
+) -> None:
+    good_and_bad_web(site)
+    crawl = await started(site, database, crawl={"max_pages": 30})
+    policy = policy_of(crawl)
+    await policy.catch_up()
+    policy._learner._online.last.bias.data.fill_(1e6)
+    assert (await crawl.run()).stop_reason is StopReason.BUDGET
+    told = await crawls.newest_event(database, crawl.id, "divergence")
+    assert told and "no rewards can add up to" in told["reason"]
+    assert told["learning_rate"] < policy._learn.learning_rate
+    assert np.abs(policy._trainer.values(np.zeros((1, 10), np.float32))).max() < 10
+
+
+async def test_the_learner_is_saved_at_200_pages_and_then_whenever_they_have_grown_by_a_tenth_and_100(
+    site: SmallSite, database: Database
+) -> None:
+    policy = policy_of(await started(site, database))
+    assert [pages for pages in range(1, 1001) if policy.is_snapshot_due(pages)] == [200, 320, 452, 597, 756, 931]
+    await policy.close()
 
 
 @pytest.mark.parametrize(

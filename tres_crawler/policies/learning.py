@@ -25,7 +25,7 @@ from tres_crawler.store.pages import PageRecord
 
 FIRST_SNAPSHOT = 200
 SNAPSHOT_GROWTH = 1.1
-"""The learner is saved whole when the pages have grown by a tenth; what came later is remembered from the store."""
+"""The learner is saved whole when the pages have grown by a tenth and 100; later ones are remembered from the store."""
 KNOWN_SITE = {"pages": 1.0, "balanced": 0.5, "sites": 0.1}
 """What a relevant page of a site already known to be relevant is worth, beside the first one of a new site."""
 
