@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
+from tests.monitoring import clock, take_up, watch
 from tests.site import SmallSite
-from tres_crawler import crawl as engine
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
+from tres_crawler.founding import create_crawl
 from tres_crawler.records import Topic
 from tres_crawler.revisits import MakeRevisits, Revisits
 from tres_crawler.store import pages
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
+__all__ = ["MakeCrawl", "clock", "take_up", "watch"]
 MakeCrawl = Callable[..., Awaitable[Crawl]]
 
 
@@ -56,7 +58,7 @@ def make_crawl(site: SmallSite, database: Database) -> MakeCrawl:
             .replaced("relevance", relevance or {})
             .replaced("recrawl", recrawl or {})
         )
-        number = await engine.create(database, topic, settings, judge_from=judge_from)
+        number = await create_crawl(database, topic, settings, judge_from=judge_from)
         return await Crawl.load(database, number, make_revisits=make_revisits)
 
     return make

@@ -13,7 +13,8 @@ from hypothesis import settings as checked
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tres_crawler.config import CrawlSettings, FetchSettings, Settings, SiteCap, parse_site_cap
+from tres_crawler.caps import SiteCap, parse_site_cap
+from tres_crawler.config import CrawlSettings, FetchSettings, Settings
 from tres_crawler.errors import ConfigError
 from tres_crawler.policies.registry import POLICIES
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import MakeCrawl
+from tests.monitoring import DATED, LONG, NEWS, HandClock, Watch, rows
 from tests.site import SmallSite
-from tests.test_revisits import LONG, NEWS, ONE_A_DAY, HandClock, begun, clock, impatient, make_monitor
 from tres_crawler.freshness import duration, freshness
+from tres_crawler.recrawl.calendar import CalendarScheduler
 from tres_crawler.store import crawls
 from tres_crawler.store.database import Database
 
-__all__ = ["clock", "impatient", "make_monitor"]
 HOUR = 3600.0
 
 
 async def test_figures_next_visits_and_news_of_a_monitor(
-    site: SmallSite, make_monitor: MakeCrawl, clock: HandClock, database: Database
+    site: SmallSite, watch: Watch, clock: HandClock, database: Database
 ) -> None:
     site.page("a.test/", links=["b.test/"], text=LONG)
     site.page("b.test/")
     given = {"policy": "whittle", "least_gap_seconds": 24 * HOUR, "first_gap_seconds": 48 * HOUR}
-    running = await begun(site, await make_monitor(site.topic("a.test/"), given), clock, 2)
+    running = await watch(pages=2, recrawl=given)
     site.page("a.test/", links=["b.test/"], text=f"{LONG} {NEWS}")
     await running.visit(2)
     await running.stop()
@@ -42,11 +42,31 @@ async def test_figures_next_visits_and_news_of_a_monitor(
     assert older.news == []
 
 
+@pytest.mark.parametrize("policy", ["whittle", "ephemeral"])
+@pytest.mark.parametrize("dated", [{}, DATED])
+async def test_the_index_that_is_told_is_the_one_that_decides(
+    site: SmallSite, watch: Watch, clock: HandClock, database: Database, dated: dict[str, str], policy: str
+) -> None:
+    site.page("a.test/", text=LONG, headers=dated)
+    running = await watch(pages=1, recrawl={"policy": policy, "least_gap_seconds": 24 * HOUR})
+    for day in range(9):
+        if not dated:
+            site.page("a.test/", text=f"{LONG} {NEWS if day % 2 else ''}")
+        await running.visit()
+    page = next(iter((await rows(database)).values())).page
+    assert running.crawl._revisits.list.estimates.belief(page).dated == bool(dated)
+    await running.stop()
+    schedule = running.crawl._revisits.scheduler
+    assert isinstance(schedule, CalendarScheduler)
+    (visit,) = (await freshness(database, await crawls.get(database, 1), clock.now + 24 * HOUR)).next
+    assert visit.index == pytest.approx(schedule.index(visit.page, clock.now + 24 * HOUR))
+
+
 async def test_other_policies_say_why_in_their_own_way(
-    site: SmallSite, make_monitor: MakeCrawl, clock: HandClock, database: Database
+    site: SmallSite, watch: Watch, clock: HandClock, database: Database
 ) -> None:
     site.page("a.test/")
-    running = await begun(site, await make_monitor(site.topic("a.test/"), ONE_A_DAY), clock, 1)
+    running = await watch(pages=1)
     await running.stop()
     told = await freshness(database, await crawls.get(database, 1), clock.now + 36 * HOUR)
     assert told.due == 1

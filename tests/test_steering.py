@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +13,11 @@ from sqlalchemy import select
 
 from tests.conftest import MakeCrawl
 from tests.site import SmallSite
-from tres_crawler import crawl as engine
+from tres_crawler import revisits
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
-from tres_crawler.errors import ControlError
+from tres_crawler.errors import ControlError, StoreError
+from tres_crawler.founding import create_crawl
 from tres_crawler.manners import Manners
 from tres_crawler.records import CrawlState, LinkState, StopReason
 from tres_crawler.store import crawls, learning
@@ -97,22 +100,31 @@ async def test_a_host_that_was_called_off_can_be_asked_by_another_crawl(site: Sm
         assert (await second.run()).pages == 1
 
 
-async def started(site: SmallSite, database: Database, manners: Manners, seed: str, **crawl: Any) -> Crawl:
+async def started(
+    site: SmallSite,
+    database: Database,
+    manners: Manners,
+    seed: str,
+    fetch: dict[str, Any] | None = None,
+    recrawl: dict[str, Any] | None = None,
+    **crawl: Any,
+) -> Crawl:
+    usual = {"connect_to": f"127.0.0.1:{site.port}", "delay_seconds": 0.0, "obey_robots": False}
     settings = (
         Settings()
-        .replaced("fetch", {"connect_to": f"127.0.0.1:{site.port}", "delay_seconds": 0.0, "obey_robots": False})
+        .replaced("fetch", usual | (fetch or {}))
         .replaced("crawl", {"seed": 1, "policy": "breadth-first", **crawl})
+        .replaced("recrawl", recrawl or {})
         .replaced("choose", {"pages_per_slot": 0})
         .replaced("relevance", PRIOR)
     )
-    number = await engine.create(database, site.topic(seed), settings)
+    number = await create_crawl(database, site.topic(seed), settings)
     return await Crawl.load(database, number, manners=manners)
 
 
 async def test_crawls_share_the_slots_of_their_process_evenly(site: SmallSite, database: Database) -> None:
     wide_web(site, seconds=0.02)
     manners = await Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=4)
-    # Of different seeds: a host that the other crawl is asking is looked at again only after a second.
     both = [await started(site, database, manners, seed, max_pages=60) for seed in ("a.test/", "b.test/")]
     most: list[tuple[int, int, int]] = []
 
@@ -232,3 +244,67 @@ async def test_what_happens_is_told_in_events(site: SmallSite, database: Databas
     split = next(row.detail for row in rows if row.kind == "split")
     assert split["gain"] > 0
     assert isinstance(split["feature"], str)
+
+
+@pytest.mark.parametrize("obey_robots", [False, True])
+async def test_a_crawl_that_fails_leaves_slots_and_hosts_to_the_others(
+    site: SmallSite, database: Database, obey_robots: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide_web(site, seconds=0.02)
+    manners = await Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=8)
+    first = await started(site, database, manners, "a.test/", {"obey_robots": obey_robots})
+    running = asyncio.create_task(first.run())
+    await until(lambda: first.politeness().in_flight == 8)
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "queue", full_disk)
+        assert (await running).stop_reason is StopReason.FAILED
+    assert manners.slots.under_way == 0
+    assert all(manners.pace.free_at(f"h{number}.test") < math.inf for number in range(30))
+    second = await started(site, database, manners, "b.test/", max_pages=60)
+    async with asyncio.timeout(20):
+        assert (await second.run()).pages == 60
+
+
+def full_disk(*_: object) -> asyncio.Future[None]:
+    refused = asyncio.get_running_loop().create_future()
+    refused.set_exception(StoreError("database or disk is full"))
+    return refused
+
+
+async def test_a_host_that_another_crawl_asks_is_looked_at_again_after_its_delay_and_a_resting_one_when_it_has_rested(
+    site: SmallSite, database: Database
+) -> None:
+    site.page("a.test/")
+    manners = await Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.2}))
+    crawl = await started(site, database, manners, "a.test/", {"delay_seconds": 0.2})
+    visits, host = crawl._visits, crawl._places.host("http://a.test/")
+    manners.pace.begin("a.test")
+    assert not visits.seize(host)
+    assert visits.next_due is not None and visits.next_due <= time.monotonic() + 0.2
+    manners.pace.end_badly("a.test", wait_seconds=100.0)
+    async with asyncio.timeout(20):
+        while visits.next_due < time.monotonic() + 90:
+            await asyncio.sleep(0.005)
+            visits.release_rested()
+    await crawl.close()
+
+
+async def test_revisits_take_of_the_slots_that_all_crawls_share(
+    site: SmallSite, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revisits, "LOOK_AGAIN_SECONDS", 0.02)
+    wide_web(site, seconds=0.02)
+    manners = await Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=2)
+    often = {"mode": "monitor", "visits_per_minute": 1e6, "policy": "fixed", "interval_seconds": 0.01}
+    crawl = await started(site, database, manners, "a.test/", recrawl={**often, "least_gap_seconds": 0.0}, max_pages=31)
+    running = asyncio.create_task(crawl.run())
+    await until(lambda: crawl.summary().pages == 31 and not crawl._in_flight and crawl.politeness().in_flight == 2)
+    most = []
+    for _ in range(50):
+        most.append((crawl.politeness().in_flight, manners.slots.under_way))
+        await asyncio.sleep(0.005)
+    crawl.stop(patience_seconds=0.0)
+    await running
+    assert len(site.paths()) > 31 + 2, "pages were visited again"
+    assert max(most) == (2, 2)
+    assert manners.slots.under_way == 0

@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from tres_crawler.caps import parse_site_cap
 from tres_crawler.errors import ConfigError
+from tres_crawler.explaining import explain, fields_at, nearest, read_toml
 
 ENV_PREFIX = "TRES_"
-
-
-class SiteCap(NamedTuple):
-    """At most `start` pages of one site, falling to `end` as the budget is spent."""
-
-    start: int
-    end: int
-
-    def at(self, spent: float) -> int:
-        """The cap when a share `spent` (0 to 1) of the page budget is used up.
-
-        Three equal stages: start, the geometric mean, end. See docs/decisions/0003.
-        """
-        if spent < 1 / 3:
-            return self.start
-        return self.end if spent >= 2 / 3 else round((self.start * self.end) ** 0.5)
-
-
-def parse_site_cap(text: str) -> SiteCap | None:
-    """`"100"`, `"5:2"` or `"none"`."""
-    if text == "none":
-        return None
-    found = re.fullmatch(r"([1-9]\d*)(?::([1-9]\d*))?", text)
-    if not found or (found[2] and int(found[2]) > int(found[1])):
-        raise ValueError(
-            f"{text!r} is not a cap: give a number such as 100, two such as 5:2 (start, then a smaller end), or none"
-        )
-    return SiteCap(int(found[1]), int(found[2] or found[1]))
 
 
 def _site_cap_text(value: object) -> str:
@@ -471,53 +442,11 @@ def overlaid(section: AnySection, name: str, values: Mapping[str, Any]) -> AnySe
         raise ConfigError(explain(error, type(section), name)) from error
 
 
-def read_toml(path: Path, error_class: type[Exception]) -> dict[str, Any]:
-    """The tables of a TOML file; trouble is told with file, line and what to do."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise error_class(f"There is no file {path}. Check the path.") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise error_class(f"{path} cannot be read: {error}. It must be a UTF-8 text file.") from error
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise error_class(f"{path} is not valid TOML: {error}. Texts need quotes, lists need brackets.") from error
-
-
-def nearest(name: str, valid: Iterable[str]) -> str:
-    """` Did you mean "x"?`, or the whole choice where nothing is near."""
-    names = sorted(valid)
-    close = difflib.get_close_matches(name, names, n=1)
-    return f' Did you mean "{close[0]}"?' if close else f" Allowed: {', '.join(names)}."
-
-
-def explain(error: ValidationError, model: type[BaseModel], section: str = "") -> str:
-    """A validation error as sentences that name the dotted key and the nearest valid one."""
-    told = []
-    for item in error.errors():
-        at = [str(part) for part in item["loc"]]
-        dotted = ".".join([section, *at] if section else at)
-        if item["type"] == "extra_forbidden":
-            told.append(f'Unknown key "{dotted}".{nearest(at[-1], _fields_at(model, at[:-1]))}')
-        elif not at:
-            told.append(f"{item['msg'].removeprefix('Value error, ')}.")
-        else:
-            told.append(f'"{dotted}" is {item["input"]!r}: {item["msg"].removeprefix("Value error, ")}.')
-    return " ".join(told)
-
-
-def _fields_at(model: type[BaseModel], path: list[str]) -> Iterable[str]:
-    for part in path:
-        model = type(model.model_fields[part].default)
-    return model.model_fields
-
-
 def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
     valid = {
         f"{ENV_PREFIX}{section}__{field}".upper()
         for section in Settings.model_fields
-        for field in _fields_at(Settings, [section])
+        for field in fields_at(Settings, [section])
     }
     for name in environ:
         if name.upper().startswith(ENV_PREFIX) and name.upper() not in valid:

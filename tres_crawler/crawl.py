@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from tres_crawler.config import RelevanceSettings, Settings, overlaid, parse_site_cap
+from tres_crawler.caps import parse_site_cap
+from tres_crawler.config import Settings, overlaid
 from tres_crawler.errors import (
     ControlError,
     FetchError,
@@ -30,23 +30,21 @@ from tres_crawler.ledger import Ledger
 from tres_crawler.lessons import Lessons
 from tres_crawler.manners import Manners, Politeness
 from tres_crawler.policies.policy import Surroundings
-from tres_crawler.policies.registry import LEARNERS, MakePolicy, create_policy, settled
+from tres_crawler.policies.registry import MakePolicy, create_policy, settled
 from tres_crawler.policies.valued import ValuedFrontier
 from tres_crawler.records import (
     CrawlState,
-    Example,
     Offer,
     RobotsAnswer,
     StopReason,
     Summary,
-    Topic,
 )
-from tres_crawler.relevance import Relevance, judge_of
+from tres_crawler.relevance import Relevance
 from tres_crawler.revisits import MakeRevisits, Revisits
 from tres_crawler.seen import Seen
-from tres_crawler.store import crawls, judging, learning, links, robots
+from tres_crawler.store import crawls, links, robots
 from tres_crawler.store.content import Content, Nothing
-from tres_crawler.store.crawls import CrawlRecord, StartKey
+from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.database import Database
 from tres_crawler.topic import is_url
 from tres_crawler.troubles import Troubles
@@ -59,55 +57,6 @@ SOON_SECONDS = 10.0
 """A better link is waited for if its host has rested within this time."""
 DISCOVERED = (StopReason.BUDGET, StopReason.FRONTIER_EMPTY, StopReason.SITES_CAPPED)
 """Reasons to stop for which a crawl may stay up as a monitor of what it found."""
-STORED_SECTIONS = ("fetch", "crawl", "urls", "relevance", "choose", "frontier", "features", "learn", "recrawl")
-"""Settings that are kept with a crawl, so that a resumed one goes on as it began."""
-
-
-async def create(
-    database: Database,
-    topic: Topic,
-    settings: Settings,
-    examples: Sequence[Example] = (),
-    policy_from: int | None = None,
-    judge_from: int | None = None,
-    start: StartKey | None = None,
-) -> int:
-    """Write down a new crawl; `Crawl.load` then starts it like one that is resumed.
-
-    With `policy_from` it begins with what that crawl has learned about links, with `judge_from` with its judge.
-    """
-    learned = await _learned(database, policy_from, settings) if policy_from else None
-    judge = await judge_of(database, judge_from, topic, settings.relevance) if judge_from else None
-    settings = settings.replaced("recrawl", topic.recrawl)
-    kept = {name: getattr(settings, name).model_dump() for name in STORED_SECTIONS}
-    seed = settings.crawl.seed if settings.crawl.seed is not None else secrets.randbits(32)
-    number = await crawls.create(database, topic, kept, settings.crawl.policy, seed, start)
-    begun = [learning.copied_policy(number, learned)] if learned else []
-    begun += [judging.new_version(number, *judge)] if judge else []
-    await database.write(judging.new_examples(number, examples), *begun)
-    return number
-
-
-async def _learned(database: Database, crawl: int, settings: Settings) -> bytes:
-    """What a crawl has learned, if one with these settings can begin with it."""
-    if settings.crawl.policy not in LEARNERS:
-        raise ControlError(
-            f"The policy {settings.crawl.policy} learns nothing, so it cannot begin with what was learned."
-        )
-    record = await crawls.get(database, crawl)
-    learned = await learning.newest(database, crawl, learning.POLICY)
-    if learned is None:
-        raise ControlError(f"Crawl {crawl} ({record.policy}) has learned nothing yet that another could begin with.")
-    from tres_crawler.policies.learning import check_policy  # imports torch
-
-    check_policy(learned, settled(settings))
-    return learned
-
-
-async def relevance_of(database: Database, record: CrawlRecord) -> Relevance:
-    """The judge of a crawl, as it was last saved."""
-    settings = RelevanceSettings(**record.settings.get("relevance", {}))
-    return await Relevance.open(database, record.id, record.topic, settings, record.random_seed)
 
 
 class Crawl:
@@ -223,7 +172,7 @@ class Crawl:
         record = await crawls.get(database, crawl)
         settings = Settings.kept(record.settings).replaced("crawl", changed or {}).replaced("recrawl", recrawl or {})
         manners = manners or await Manners.of(database, settings.fetch)
-        relevance = relevance or await relevance_of(database, record)
+        relevance = relevance or await Relevance.of_crawl(database, record)
         self = cls(record, settings, database, manners, content or Nothing(), relevance, make_policy, make_revisits)
         await self._restore()
         kept = {name: getattr(settings, name).model_dump() for name in ("crawl", "recrawl")}
@@ -283,7 +232,7 @@ class Crawl:
         except* (StoreError, ModelError) as group:
             reason, self.stop_detail = StopReason.FAILED, str(group.exceptions[0])
         finally:
-            self._all_slots.leave(self.id)
+            self._let_go()
             if calling_off:
                 calling_off.cancel()
         if reason is StopReason.NO_SEED:
@@ -297,6 +246,13 @@ class Crawl:
                 saved = await crawls.summary(self._database, await crawls.get(self._database, self.id))
                 return replace(saved, stop_reason=reason)
         return self.summary()
+
+    def _let_go(self) -> None:
+        """Leave to other crawls what this one shares with them, also what steps broken off by trouble still hold."""
+        for _ in range(self._in_flight + self._revisits.in_flight):
+            self._all_slots.give_back()
+        self._all_slots.leave(self.id)
+        self._visits.let_go()
 
     async def close(self) -> None:
         """Let go of files and threads; `run` does so by itself."""
@@ -538,7 +494,7 @@ class Crawl:
     def politeness(self) -> Politeness:
         """Which hosts are let rest or left alone, and what was refused."""
         return Politeness(
-            in_flight=self._in_flight,
+            in_flight=self._in_flight + self._revisits.in_flight,
             resting=self._visits.resting(),
             quarantined=[one for one in self._visitor.quarantined() if self._places.knows(one.host)],
             sites_full=self._places.full_sites,

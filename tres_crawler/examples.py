@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tres_crawler.classify.prior import example_rows
-from tres_crawler.config import nearest
 from tres_crawler.errors import TopicError
+from tres_crawler.explaining import nearest
 from tres_crawler.parse import parse
 from tres_crawler.records import Example, Fetched, PageText, Topic
 from tres_crawler.text import words

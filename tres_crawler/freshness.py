@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tres_crawler.config import RecrawlSettings
+from tres_crawler.recrawl.estimate import EVIDENCE, TRUST, Evidence
+from tres_crawler.recrawl.policies import create_estimates
+from tres_crawler.recrawl.scheduler import Belief
 from tres_crawler.recrawl.whittle import change_index, ephemeral_index
 from tres_crawler.store import sources
 from tres_crawler.store.crawls import CrawlRecord
@@ -81,6 +84,9 @@ async def freshness(
     known, due = await sources.counted(database, record.id, now)
     progress = await sources.progress(database, record.id) or {}
     sample = await sources.sampled(database, record.id, 1 + known // SAMPLE)
+    estimates = create_estimates(settings)
+    estimates.faded, estimates.faded_exposure = progress.get("faded", 0.0), progress.get("faded_exposure", 0.0)
+    decay_rate = estimates.decay_rate
     visits, changes = int(progress.get("visits", 0)), int(progress.get("changes", 0))
     return Freshness(
         mode=settings.mode,
@@ -94,7 +100,7 @@ async def freshness(
         changes_per_100_visits=100 * changes / visits if visits else None,
         price=progress.get("price") if settings.policy in INDEXED else None,
         retired=await sources.retired(database, record.id),
-        next=[_next(row, settings, now) for row in await sources.upcoming(database, record.id, count)],
+        next=[_next(row, settings, decay_rate, now) for row in await sources.upcoming(database, record.id, count)],
         news=[_news(row) for row in await sources.latest_news(database, record.id, count, before)],
     )
 
@@ -103,13 +109,13 @@ def _fresh(row: AnyRow, now: float) -> float:
     return math.exp(-row.rate * max(0.0, now - row.visited_at))
 
 
-def _next(row: AnyRow, settings: RecrawlSettings, now: float) -> NextVisit:
+def _next(row: AnyRow, settings: RecrawlSettings, decay_rate: float, now: float) -> NextVisit:
     return NextVisit(
         page=row.page,
         url=row.url,
         title=row.title,
         due_at=row.due_at,
-        index=_index(row, settings, max(0.0, now - row.tried_at)),
+        index=_index(row, settings.policy, decay_rate, max(0.0, now - row.tried_at)),
         change_rate=86_400 * row.rate,
         fresh=_fresh(row, now),
         utility=row.utility,
@@ -118,12 +124,20 @@ def _next(row: AnyRow, settings: RecrawlSettings, now: float) -> NextVisit:
     )
 
 
-def _index(row: AnyRow, settings: RecrawlSettings, age: float) -> float | None:
-    if settings.policy == "whittle":
-        return float(change_index(age, row.rate, row.utility, row.cost))
-    if settings.policy == "ephemeral":
-        return float(ephemeral_index(age, row.rate * row.utility, math.log(2) / settings.half_life_seconds, row.cost))
+def _index(row: AnyRow, policy: str, decay_rate: float, age: float) -> float | None:
+    if policy == "whittle":
+        return float(change_index(age, _hopeful_rate(row), row.utility, row.cost))
+    if policy == "ephemeral":
+        return float(ephemeral_index(age, row.rate * row.utility, decay_rate, row.cost))
     return None
+
+
+def _hopeful_rate(row: AnyRow) -> float:
+    """As the schedule has it, but that a page is believed by what it said itself, not by what its host did."""
+    held = Evidence(**{name: getattr(row, name) for name in EVIDENCE})
+    dated = held.is_dated and held.truths >= TRUST * (held.truths + held.lies)
+    evidence = held.rate**2 / max(held.square - held.rate**2, 1e-300)
+    return Belief(held.rate, row.utility, row.cost, evidence, dated).hopeful_rate
 
 
 def _why(row: AnyRow, settings: RecrawlSettings, now: float) -> str:

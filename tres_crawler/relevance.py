@@ -18,6 +18,7 @@ from tres_crawler.errors import ControlError
 from tres_crawler.keywords import Expansion, expand
 from tres_crawler.records import Example, Judgement, Topic
 from tres_crawler.store import crawls, judging
+from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.judging import JudgedPage
 from tres_crawler.vectors import Vectors, load_vectors
@@ -85,6 +86,12 @@ class Relevance:
         if saved:
             self._take_over(await asyncio.to_thread(self._restored, *saved))
         return self
+
+    @classmethod
+    async def of_crawl(cls, database: Database, record: CrawlRecord) -> Relevance:
+        """The judge of a crawl, as it was last saved."""
+        settings = RelevanceSettings(**record.settings.get("relevance", {}))
+        return await cls.open(database, record.id, record.topic, settings, record.random_seed)
 
     def bootstrap_pages(self, max_pages: int) -> int:
         """How many pages are fetched before the first training; 0 if there is to be none."""

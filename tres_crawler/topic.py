@@ -9,8 +9,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tres_crawler.config import CrawlSettings, RecrawlSettings, explain, nearest, read_toml
+from tres_crawler.config import CrawlSettings, RecrawlSettings
 from tres_crawler.errors import TopicError
+from tres_crawler.explaining import explain, nearest, read_toml
 from tres_crawler.records import Topic
 from tres_crawler.resources import shipped
 from tres_crawler.urls import canonical

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from tres_crawler.records import Fetched, Link, Offer, Validators
 from tres_crawler.seen import Seen
 
 MAX_REDIRECTS = 5
-LOOK_AGAIN_SECONDS = 1.0
+LEAST_LOOK_SECONDS, MOST_LOOK_SECONDS = 0.1, 1.0
+"""How soon to look again at a host that another crawl is asking: after its delay, within these bounds."""
 
 
 class Redirected(Exception):
@@ -73,6 +75,8 @@ class Visits:
         self._wake = wake
         self._resting: list[tuple[float, int]] = []
         """(time, host) heap: held hosts, and when to look whether their pause is over."""
+        self._reserved: set[str] = set()
+        """Hosts that are seized and have not been asked yet."""
         self._asking: set[asyncio.Task[None]] = set()
         self._called_off = False
 
@@ -93,6 +97,7 @@ class Visits:
             self._let_rest(host)
             return False
         self.visitor.reserve(name)
+        self._reserved.add(name)
         if charge:
             self._places.charge(self._places.site(host))
         return True
@@ -122,6 +127,12 @@ class Visits:
         for task in self._asking:
             task.cancel()
 
+    def let_go(self) -> None:
+        """Give back hosts that were seized for steps that never began: other crawls may want to ask them."""
+        for name in self._reserved:
+            self.visitor.cancel(name)
+        self._reserved.clear()
+
     def resting(self) -> list[tuple[str, float]]:
         """Hosts that are held, and when each may be asked again."""
         names = {self._places.names[host] for _, host in self._resting}
@@ -143,6 +154,7 @@ class Visits:
 
     async def _ask(self, visit: Visit) -> Fetched:
         if trap := self._seen.refusal(visit.url):
+            self._reserved.discard(self._places.names[visit.host])
             self.visitor.cancel(self._places.names[visit.host])
             self._let_rest(visit.host)
             raise Blocked(visit.url, trap)
@@ -152,6 +164,7 @@ class Visits:
         task: asyncio.Task[None] | None = asyncio.current_task()
         assert task is not None
         self._asking.add(task)
+        self._reserved.discard(self._places.names[host])
         try:
             return await self.visitor.get(url, known)
         except asyncio.CancelledError:
@@ -182,6 +195,9 @@ class Visits:
 
     def _let_rest(self, host: int) -> None:
         """Look at a held host again when its pause is over, or soon where a request to it is under way."""
-        until = min(self.visitor.free_at(self._places.names[host]), time.monotonic() + LOOK_AGAIN_SECONDS)
+        until = self.visitor.free_at(self._places.names[host])
+        if math.isinf(until):
+            pause = self.visitor.settings.delay_seconds
+            until = time.monotonic() + min(max(pause, LEAST_LOOK_SECONDS), MOST_LOOK_SECONDS)
         heapq.heappush(self._resting, (until, host))
         self._wake()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 from tres_crawler.config import RecrawlSettings
 from tres_crawler.records import Validators
 from tres_crawler.recrawl.allowance import Clock
-from tres_crawler.recrawl.estimate import Estimates, Evidence
+from tres_crawler.recrawl.estimate import EVIDENCE, Estimates, Evidence
 from tres_crawler.recrawl.policies import create_estimates, create_scheduler
 from tres_crawler.recrawl.scheduler import Beliefs, Finding, Scheduler, Source
 from tres_crawler.store import crawls, sources
@@ -19,7 +19,6 @@ from tres_crawler.store.database import AnyRow, Change, Database
 logger = logging.getLogger(__name__)
 
 NO_LONGER_RELEVANT = "no longer relevant"
-EVIDENCE = tuple(field.name for field in fields(Evidence))
 
 
 class Watchlist:

@@ -75,6 +75,7 @@ def test_a_crawl_is_started_from_the_form_and_its_harvest_moves(
     page.get_by_role("button", name="Start crawl").click()
     expect(page.locator("#pages-error")).to_contain_text("max_pages")
     page.get_by_label("Page budget").fill("600")
+    page.get_by_label("When it is done").select_option("Keep watching")
     forgive(complaints, 422)
     page.get_by_role("button", name="Start crawl").click()
 
@@ -88,6 +89,7 @@ def test_a_crawl_is_started_from_the_form_and_its_harvest_moves(
         timeout=PATIENCE,
     )
     number = re.findall(r"crawls/(\d+)", page.url)[0]
+    assert service.get(f"/{number}/recrawl")["mode"] == "monitor"
     service.call("POST", f"/api/v1/crawls/{number}/stop")
     expect(page.locator(".notice")).to_contain_text("Stopped by a person")
     page.get_by_role("link", name="All crawls").click()
@@ -103,6 +105,28 @@ def test_a_crawl_is_paused_resumed_and_stopped_by_its_buttons(page: Page, servic
         expect(state).to_have_text(word)
         assert service.get(f"/{running}")["state"] == word.lower()
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
+
+
+def test_the_buttons_of_a_crawl_stand_in_one_row_on_a_phone(page: Page, service: Service, running: int) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{service.address}/#/crawls/{running}")
+    for last in ("Pause", "Resume"):
+        button = page.get_by_role("button", name=last, exact=True)
+        expect(button).to_be_visible()
+        tops = {page.locator(".page-head .actions > *").nth(at).bounding_box()["y"] for at in range(4)}  # type: ignore[index]
+        assert len(tops) == 1
+        button.click()
+    service.call("POST", f"/api/v1/crawls/{running}/stop")
+
+
+def test_from_a_crawl_that_is_not_there_a_link_leads_to_all(
+    page: Page, service: Service, complaints: list[str]
+) -> None:
+    page.goto(f"{service.address}/#/crawls/9999")
+    expect(page.get_by_text("There is no crawl 9999")).to_be_visible()
+    page.locator("main").get_by_role("link", name="All crawls").click()
+    expect(page.get_by_role("heading", name="Crawls", level=1)).to_be_visible()
+    forgive(complaints, 404)
 
 
 def test_an_ended_crawl_goes_on_with_a_larger_budget(
@@ -139,6 +163,14 @@ def test_why_a_page_was_fetched_is_shown_and_feedback_is_kept(page: Page, servic
     page.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
     expect(page).to_have_url(f"{service.address}/#/crawls/{ended}/overview")
+
+
+def test_the_harvest_is_told_beside_the_range_of_random_crawls(page: Page, service: Service, ended: int) -> None:
+    page.goto(f"{service.address}/#/crawls/{ended}")
+    told = service.get(f"/{ended}/metrics")["random_reference"]
+    harvest = service.get(f"/{ended}")["harvest_rate"]
+    range_ = "–".join(f"{harvest / told[end]:.1f}" for end in ("high", "low"))
+    expect(page.locator(".figure", has_text="Harvest rate")).to_contain_text(f"{range_} × random")
 
 
 def test_pages_are_filtered_and_searched(page: Page, service: Service, ended: int) -> None:

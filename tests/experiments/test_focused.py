@@ -44,6 +44,7 @@ async def test_cells_of_an_interrupted_bench_are_not_run_again(tmp_path: Path) -
     assert 0 < killed["pages"] < ended["pages"] == 30
     assert killed["same_tree"] and ended["same_tree"]
     assert both[other]["learned"]["irrelevant"]["links"] > 0
+    assert both[other]["ranking"]["waiting"] > 0
     kept = json.loads((tmp_path / f"{other.name}.json").read_text())
     assert kept["cell"]["policy"] == "tres"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.commands import tres
-from tres_crawler.experiments.recrawl import cost
+from tres_crawler.experiments.recrawl import cost, hope
 from tres_crawler.experiments.recrawl.drawn import Drawn
 from tres_crawler.experiments.recrawl.estimators import estimators
 from tres_crawler.recrawl.whittle import age_of_index, clearing_price
@@ -29,7 +29,19 @@ def test_the_calendar_is_timed_beside_ranking_and_earns_as_much(monkeypatch: pyt
     assert min(parity) > 0.98
 
 
-def test_estimates_are_less_biased_than_counting_and_its_correction() -> None:
+def test_learned_rates_earn_less_than_known_ones_and_hope_makes_up_for_some_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("SOURCES", 150), ("HOPES", (0.0, 1.0))):
+        monkeypatch.setattr(hope, name, value)
+    rows, checks = hope.learning(True, lambda _: None)
+    assert [(row["dated"], row["hope"]) for row in rows] == [(True, 0.0), (True, 1.0), (False, 0.0), (False, 1.0)]
+    assert all(80 < row["percent_of_known"] < 100 for row in rows)
+    assert all(check.holds for check in checks)
+
+
+def test_estimates_are_less_biased_than_counting_and_its_correction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tres_crawler.experiments.recrawl.estimators.learning", lambda quick, say: ([], []))
     report = estimators(True, lambda _: None)
     assert {check.name: check.holds for check in report.checks} == dict.fromkeys(
         (check.name for check in report.checks), True

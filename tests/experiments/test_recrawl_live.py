@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -96,3 +97,23 @@ def test_what_is_told_compares_policies_on_the_same_webs() -> None:
     checks = {check.name: check.holds for check in live._checks(plan, rows)}
     assert all(checks.values())
     assert len(checks) == 4
+
+
+def test_a_quick_run_asks_no_more_than_two_small_webs_can_show_and_says_so() -> None:
+    plan = Plan.quick()
+    figures = {"visits": 9, "text_per_hour": 1.0, "changes_per_visit": 0.5, "fresh": 0.8, "least_pause": 0.06}
+    values = {"whittle": 0.91, TRUE_RATES: 1.0, "uniform": 0.5, "round-robin": 0.5}
+    rows = [
+        {**figures, "seed": seed, "policy": policy, "value_per_hour": values[policy] + 0.01 * seed}
+        for seed in plan.webs
+        for policy in plan.policies
+    ]
+    quick, full = (
+        next(check for check in live._checks(given, rows) if "true rates" in check.name)
+        for given in (plan, Plan(policies=plan.policies))
+    )
+    assert (quick.value, quick.holds) == (0.82, True)
+    assert "the full run: value collected beside true rates" in quick.name
+    assert not full.holds
+    alone = replace(plan, policies=("whittle", TRUE_RATES))
+    assert [check.name for check in live._checks(alone, rows)] == ["shortest pause of a host beside its delay"]

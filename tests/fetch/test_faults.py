@@ -19,11 +19,11 @@ from rich.table import Table
 from sqlalchemy import select
 
 from tests.faults import FAULTS, RETRY_AFTER_SECONDS, FaultWeb
-from tres_crawler import crawl as engine
 from tres_crawler.config import FetchSettings, Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.fetch.client import Client
 from tres_crawler.fetch.dns import Resolver
+from tres_crawler.founding import create_crawl
 from tres_crawler.records import Offer, StopReason, Summary, Topic
 from tres_crawler.store.database import AnyRow, AnySelect, Database
 from tres_crawler.store.datadir import DataDir
@@ -170,7 +170,7 @@ async def crawl_faults(folder: Path) -> Ran:
         async with FaultWeb() as web, Database(place.url) as database:
             settings = settings_for(web)
             topic = Topic("tennis", ("tennis", "coach", "match"), tuple(map(web.url, FAULTS)))
-            crawl = await MeasuredCrawl.load(database, await engine.create(database, topic, settings))
+            crawl = await MeasuredCrawl.load(database, await create_crawl(database, topic, settings))
             assert isinstance(crawl, MeasuredCrawl)
             crawl._visitor._client = LocalClient(settings.fetch, web)
             crawl.costs, started, before = {}, time.monotonic(), Memory.now()

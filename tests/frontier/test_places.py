@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from tres_crawler.config import SiteCap
+from tres_crawler.caps import SiteCap
 from tres_crawler.frontier.buckets import RandomFrontier
 from tres_crawler.frontier.places import Places
 from tres_crawler.records import Offer

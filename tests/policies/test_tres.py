@@ -11,11 +11,11 @@ from rich.console import Console
 from sqlalchemy import text
 
 from tests.site import SmallSite
-from tres_crawler import crawl as engine
 from tres_crawler.cli.display import print_end
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, ModelError
+from tres_crawler.founding import create_crawl
 from tres_crawler.frontier.tree import Tree
 from tres_crawler.learn import snapshot
 from tres_crawler.learn.replay import Transition
@@ -49,7 +49,7 @@ async def started(site: SmallSite, database: Database, policy_from: int | None =
     settings = Settings()
     for name, values in {**given, **{k: {**given.get(k, {}), **v} for k, v in sections.items()}}.items():
         settings = settings.replaced(name, values)
-    number = await engine.create(database, site.topic("a.test/"), settings, policy_from=policy_from)
+    number = await create_crawl(database, site.topic("a.test/"), settings, policy_from=policy_from)
     return await Crawl.load(database, number)
 
 

@@ -142,6 +142,19 @@ def test_a_liar_is_found_out_among_honest_hosts() -> None:
     assert estimates._is_trusted(3)
 
 
+def test_a_source_is_dated_where_it_says_when_it_changed_and_is_believed() -> None:
+    """Not where its host is believed only because others are, nor where it lies."""
+    estimates, _ = population([1 / DAY], states=True)
+    rng = np.random.default_rng(4)
+    estimates.add(901, 3, Evidence(0.0, stated_at=-DAY))
+    assert estimates.belief(901).dated, "what it said at its first visit has been used"
+    for number, host, lies in ((902, 78, False), (903, 79, True)):
+        estimates.add(number, host, Evidence(0.0))
+        visited(estimates, number, 0.1 / DAY, rng.exponential(DAY, 20), rng, lies=lies)
+        assert not estimates.belief(number).dated
+    assert estimates.belief(0).dated
+
+
 def test_a_change_is_worth_what_it_brought_shrunk_to_the_mean_of_its_host() -> None:
     estimates = Estimates()
     for number in range(6):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import get_args
 
 import numpy as np
@@ -30,6 +29,8 @@ from tres_crawler.recrawl.switched import Switched
 IMPORTANCE = (5.0, 0.2, 1.0, 0.5)
 RATES = (0.6, 0.08, 0.01, 0.3)
 """The four pages of FG-DQN, sec. V."""
+GROUPED = {"thompson-printed", "thompson-importance", "fg-dqn", "dqn", "thompson-then-fg-dqn", "lspe"}
+"""FG-DQN's arms are groups; LSPE(0) works with a matrix over all its arms."""
 
 
 def chance(seed: int = 1) -> np.random.Generator:
@@ -214,16 +215,26 @@ def test_without_surprises_the_index_is_the_plain_one() -> None:
     assert play(updates, NeighbourWhittle(known(RATES), most=0)).sources.tolist() == plain.sources.tolist()
 
 
-def test_importance_comes_from_beliefs() -> None:
-    scheduler = LABORATORY["thompson-importance"](Circumstances(known((0.5, 0.5), (0.0, 1.0))))
-    for number in range(2):
-        scheduler.add(Source(number, number, 0.0))
-    count: Counter[int] = Counter()
-    for slot in range(50):
-        (number,) = scheduler.choose(float(slot), 1)
-        count[number] += 1
-        scheduler.observe(number, float(slot), Finding(True, 1.0))
-    assert count == {1: 50}
+def test_what_a_group_is_worth_comes_from_beliefs() -> None:
+    """Of four pages that change in every slot two are worth nothing: Thompson × importance leaves them alone."""
+    scheduler = LABORATORY["thompson-importance"](Circumstances(known((0.5,) * 4, (0.0, 1.0, 0.0, 1.0))))
+    visits = play(np.ones((60, 4), bool), scheduler)
+    assert set(visits.sources[10:]) == {1, 3}
+
+
+@pytest.mark.parametrize("name", sorted(LABORATORY))
+def test_policies_of_the_paper_that_groups_and_lspe_run_over_four_groups(name: str) -> None:
+    """Within a group pages take turns, so a page that has been visited comes after the others of its group."""
+    rates = [1e-3 if number % 2 else 1.0 for number in range(16)]
+    worth = [5.0 if number % 4 < 2 else 0.1 for number in range(16)]
+    scheduler = LABORATORY[name](Circumstances(known(rates, worth)))
+    assert isinstance(scheduler, Grouped) == (name in GROUPED)
+    if isinstance(scheduler, Grouped):
+        visits = play(independent(rates, 400, chance()), scheduler)
+        assert len(scheduler._groups) == 4
+        for group in range(4):
+            turns = [source for source in visits.sources[16:].tolist() if source % 4 == group]
+            assert all(len(set(turns[at : at + 4])) == len(turns[at : at + 4]) for at in range(0, len(turns), 4))
 
 
 def test_round_robin_is_what_it_says_in_the_laboratory_too() -> None:

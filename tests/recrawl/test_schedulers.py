@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -21,7 +23,7 @@ from tres_crawler.recrawl.baselines import (
 )
 from tres_crawler.recrawl.calendar import CalendarScheduler, ephemeral
 from tres_crawler.recrawl.laboratory import LABORATORY, Circumstances
-from tres_crawler.recrawl.scheduler import Belief, Finding, Scheduler, Source
+from tres_crawler.recrawl.scheduler import Belief, Beliefs, Finding, Scheduler, Source
 
 HOUR = 3600.0
 CHANGED = Finding(changed=True, value=0.5, status=200)
@@ -135,6 +137,18 @@ def test_greedy_and_thompson_prefer_what_changes_often_and_never_ask_what_never_
     for scheduler in (Greedy(believed), Thompson(believed, np.random.default_rng(2))):
         count = ask(with_sources(scheduler), 300, 20 * HOUR)
         assert count[10] > count[2] > 0
+
+
+@pytest.mark.parametrize("make", [ExactWhittle, CalendarScheduler])
+def test_of_dated_sources_that_seem_alike_the_little_known_one_is_visited_first(
+    make: Callable[[Beliefs], Scheduler],
+) -> None:
+    well, little, known = (Belief(1 / HOUR, 1.0, evidence=shape, dated=True) for shape in (50.0, 0.5, math.inf))
+    undated = Belief(1 / HOUR, 1.0, evidence=0.5)
+    scheduler = make((undated, known, well, little).__getitem__)
+    for number in range(4):
+        scheduler.add(Source(number, number, LATE))
+    assert scheduler.choose(LATE + HOUR / 2, 4) == [3, 2, 0, 1]
 
 
 @pytest.mark.parametrize("per_host", [1, 4])

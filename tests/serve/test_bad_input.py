@@ -18,7 +18,8 @@ START = {"topic": {"name": "x", "keywords": ["y"], "seeds": ["http://a.example/"
     [
         ("POST", "/crawls", b'{"topic": ', 400, "JSON"),
         ("POST", "/crawls", b"\xff\xfe", 400, "body"),
-        ("POST", "/crawls", b"[]", 422, "body"),
+        ("POST", "/crawls", b"[]", 422, "must be a JSON object"),
+        ("POST", "/crawls", None, 422, "Content-Type: application/json"),
         ("POST", "/crawls", {**START, "speed": 3}, 422, "speed"),
         ("POST", "/crawls", {"topic": 7}, 422, "topic"),
         ("POST", "/crawls", {"topic": {"name": "x", "keywords": ["y"]}}, 422, "no seeds"),
@@ -27,6 +28,7 @@ START = {"topic": {"name": "x", "keywords": ["y"], "seeds": ["http://a.example/"
         ("POST", "/crawls", {"topic": "../../etc/passwd"}, 422, "no topic named"),
         ("POST", "/crawls", {**START, "crawl": {"max_pages": -1}}, 422, "max_pages"),
         ("POST", "/crawls", {**START, "crawl": {"policy": "magic"}}, 422, "policy"),
+        ("POST", "/crawls", {**START, "recrawl": {"mode": "always"}}, 422, "recrawl.mode"),
         ("POST", "/crawls", {**START, "policy_from": 99}, 404, "no crawl 99"),
         ("POST", "/crawls", {**START, "policy_from": 2}, 409, "learned nothing"),
         ("POST", "/crawls", {**START, "crawl": {"seed": 10**20}}, 422, "seed"),
@@ -58,8 +60,8 @@ START = {"topic": {"name": "x", "keywords": ["y"], "seeds": ["http://a.example/"
         ("POST", "/crawls/1/feedback", {"page": 1}, 422, "relevant"),
         ("POST", "/crawls/1/feedback", {"page": 1, "relevant": "often"}, 422, "relevant"),
         ("POST", "/crawls/1/feedback", {"page": 9999, "relevant": True}, 404, "no page 9999"),
-        ("GET", "/nothing", None, 404, "Not Found"),
-        ("PUT", "/crawls", None, 405, "Method"),
+        ("GET", "/nothing", None, 404, "no route"),
+        ("PUT", "/crawls", None, 405, "PUT /api/v1/crawls"),
     ],
 )
 def test_what_is_wrong_is_told(served: Service, method: str, path: str, body: object, status: int, told: str) -> None:

@@ -36,6 +36,20 @@ def test_the_page_has_nothing_inline_and_a_policy_that_forbids_it(served: Servic
     assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page), "nothing from elsewhere"
 
 
+def test_the_page_answers_to_head_too(served: Service) -> None:
+    connection = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=30)
+    connection.request("HEAD", "/")
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()) == (200, b"")
+    connection.close()
+
+
+def test_the_manual_shows_what_stands_in_backticks_as_code(served: Service) -> None:
+    body = ask(served, "/docs")[2].decode()
+    assert "<code>next</code> of the answer before" in body
+    assert "`" not in body
+
+
 def test_every_file_the_page_and_its_modules_name_is_served(served: Service) -> None:
     page = (STATIC / "index.html").read_text()
     named = set(re.findall(r'(?:src|href)="(/static/[^"]+)"', page))

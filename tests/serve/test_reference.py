@@ -1,33 +1,41 @@
-"""The estimate of a random crawl's harvest undoes the crawl's own choice of links."""
+"""The guess of a random crawl's harvest knows all links by their texts, and nothing of which were fetched."""
 
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
-from tres_crawler.serve.reference import reference
+import pytest
+
+from tests.commands import running_simweb
+from tests.serve.service import running_service, topic
+from tres_crawler.serve.reference import LEAST_LINKS, reference
 
 
-def test_it_finds_the_share_among_all_links_from_pages_chosen_by_promise() -> None:
+def test_it_is_what_the_texts_of_links_promise_with_the_range_of_real_crawls() -> None:
     rng = random.Random(3)
-    links = [rng.random() ** 3 for _ in range(4000)]
-    truth = sum(links) / len(links)
-    chosen = sorted(links, reverse=True)[:700] + rng.sample(links, 300)
-    pages = [(promise, rng.random() < promise) for promise in chosen]
-    harvested = sum(hit for _, hit in pages) / len(pages)
-    estimate = reference(links, pages)
+    looks = [rng.random() ** 3 for _ in range(4000)]
+    estimate = reference(looks)
     assert estimate is not None
-    assert harvested > 2 * truth, "the crawl itself does far better"
-    assert estimate.low <= truth <= estimate.high
-    assert abs(estimate.harvest_rate - truth) < 0.05
+    assert estimate.harvest_rate == pytest.approx(0.25, abs=0.02)
+    assert (estimate.low, estimate.high) == (0.3 * estimate.harvest_rate, 1.3 * estimate.harvest_rate)
+    assert reference([0.9] * 1000).high == 1.0  # type: ignore[union-attr]
 
 
-def test_parts_without_pages_count_with_those_above_so_that_it_leans_high() -> None:
-    links = [0.1] * 900 + [0.9] * 100
-    estimate = reference(links, [(0.9, True)] * 30 + [(0.9, False)] * 30)
-    assert estimate is not None
-    assert estimate.harvest_rate == 0.5
+def test_of_few_links_nothing_is_said() -> None:
+    assert reference([0.5] * (LEAST_LINKS - 1)) is None
 
 
-def test_of_few_pages_nothing_is_said() -> None:
-    assert reference([0.5] * 100, [(0.5, True)] * 19) is None
-    assert reference([], [(0.5, True)] * 100) is None
+def test_a_focused_crawl_and_a_random_one_of_the_same_web_come_to_the_same_guess(tmp_path: Path) -> None:
+    with (
+        running_simweb(tmp_path, "--sites", "150", "--pages", "3000") as web,
+        running_service(tmp_path, web, RELEVANCE__MODEL="prior", CRAWL__MAX_PAGES="200") as service,
+    ):
+        guesses = []
+        for crawl, policy in enumerate(("best-first", "random"), 1):
+            service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"policy": policy, "seed": 1}})
+            harvest = service.wait_for(crawl, lambda now: now["state"] == "finished")["harvest_rate"]
+            guesses.append((harvest, service.get(f"/{crawl}/metrics")["random_reference"]["harvest_rate"]))
+    (focused, by_focused), (drawn, by_drawn) = guesses
+    assert focused > 1.5 * drawn
+    assert by_focused == pytest.approx(by_drawn, rel=0.3)

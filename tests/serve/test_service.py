@@ -29,8 +29,10 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWeb]:
 
 def test_a_crawl_is_started_watched_paused_and_stopped_over_rest(tmp_path: Path, web: RunningWeb) -> None:
     with running_service(tmp_path, web) as service:
-        status, begun = service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 4000}})
+        wanted = {"topic": topic(web), "crawl": {"max_pages": 4000}, "recrawl": {"mode": "share"}}
+        status, begun = service.call("POST", "/api/v1/crawls", wanted)
         assert (status, begun["state"], begun["topic"]) == (201, "running", "sports")
+        assert service.get("/1/recrawl")["mode"] == "share"
         service.wait_for(1, lambda now: now["pages"] > 20)
         assert service.call("POST", "/api/v1/crawls/1/pause")[1]["state"] == "paused"
         assert service.call("POST", "/api/v1/crawls/1/pause")[0] == 409

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, bindparam, event, func, insert, select, update
+from sqlalchemy import Engine, bindparam, event, func, insert, literal, select, update
 
 from tres_crawler.errors import StoreError
 from tres_crawler.store import migrate
@@ -242,3 +243,23 @@ async def test_a_database_of_an_unknown_schema_is_not_opened(path: Path) -> None
         with pytest.raises(StoreError, match="9999"):
             async with Database(database_url(path), read_only):
                 pass
+
+
+async def test_a_reader_that_goes_away_leaves_its_connection_in_order(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    counted = select(literal(1).label("at")).cte(recursive=True)
+    counted = counted.union_all(select(counted.c.at + 1).where(counted.c.at < 300_000))
+    async with Database(database_url(path)) as database:
+        for _ in range(3):
+            reading = asyncio.create_task(database.rows(select(func.max(counted.c.at))))
+            await asyncio.sleep(0.01)
+            # A web server whose client has gone asks again and again.
+            async with asyncio.timeout(SOON):
+                while not reading.done():
+                    reading.cancel()
+                    await asyncio.sleep(0)
+            assert reading.cancelled()
+        assert [row.number for row in await database.rows(SITE_NUMBERS)] == []
+    gc.collect()
+    assert caplog.messages == []

@@ -15,7 +15,6 @@ from typing import Annotated, Any
 
 import typer
 
-from tres_crawler import crawl as engine
 from tres_crawler.cli.common import (
     DEFAULT_DATA_DIR,
     ConfigOption,
@@ -33,6 +32,7 @@ from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError
 from tres_crawler.examples import read_examples
 from tres_crawler.fetch.client import request_headers
+from tres_crawler.founding import create_crawl
 from tres_crawler.records import CrawlState, StopReason
 from tres_crawler.store import crawls
 from tres_crawler.store.content import Content, open_content
@@ -92,7 +92,7 @@ def crawl(
         wanted = replace(wanted, recrawl={**wanted.recrawl, "mode": recrawl})
 
     async def start(database: Database) -> Crawl:
-        number = await engine.create(database, wanted, settings, examples, policy_from, judge_from)
+        number = await create_crawl(database, wanted, settings, examples, policy_from, judge_from)
         return await Crawl.load(database, number, content=content_of(number, data_dir, settings))
 
     raise typer.Exit(run(run_crawl(data_dir, settings, start, as_json)))

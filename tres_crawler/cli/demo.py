@@ -13,13 +13,13 @@ from typing import Annotated
 
 import typer
 
-from tres_crawler import crawl as engine
 from tres_crawler.cli.common import console, load_settings, run
 from tres_crawler.cli.crawling import run_crawl
 from tres_crawler.cli.service import run_service
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import TresError
+from tres_crawler.founding import create_crawl
 from tres_crawler.simweb import truth
 from tres_crawler.simweb.model import Web
 from tres_crawler.simweb.params import WebParams
@@ -87,7 +87,7 @@ async def _run_crawl(topic_file: Path, settings: Settings, data_dir: Path) -> in
     topic = load_topic(topic_file)
 
     async def start(database: Database) -> Crawl:
-        return await Crawl.load(database, await engine.create(database, topic, settings))
+        return await Crawl.load(database, await create_crawl(database, topic, settings))
 
     return await run_crawl(data_dir, settings, start, as_json=False)
 

@@ -13,7 +13,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tres_crawler import crawl as engine
 from tres_crawler.classify.apprentice import Job, train
 from tres_crawler.classify.bootstrap import LEAST_POSITIVES, enough
 from tres_crawler.classify.model import unpack
@@ -31,6 +30,7 @@ from tres_crawler.cli.common import (
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.examples import read_examples
+from tres_crawler.founding import create_crawl
 from tres_crawler.keywords import Expansion, threshold_of
 from tres_crawler.records import Example, Topic
 from tres_crawler.relevance import Relevance
@@ -183,7 +183,7 @@ async def _lesson(topic: Topic, settings: Settings, given: list[Example]) -> tup
                 budget = settings.relevance.bootstrap_pages
                 rehearsal = settings.replaced("crawl", {"max_pages": max(1, budget), "policy": "best-first"})
                 rehearsal = rehearsal.replaced("relevance", {"model": "prior"})
-                number = await engine.create(database, topic, rehearsal, given)
+                number = await create_crawl(database, topic, rehearsal, given)
                 crawl = await Crawl.load(database, number)
                 if budget:
                     say(f"Fetching up to {budget} pages from the seeds …")
@@ -211,7 +211,7 @@ async def _rejudged(data_dir: Path, settings: Settings, crawl_id: int) -> tuple[
         async with Database(folder.url) as database:
             record = await crawls.get(database, crawl_id)
             before = await crawls.summary(database, record)
-            relevance = await engine.relevance_of(database, record)
+            relevance = await Relevance.of_crawl(database, record)
             try:
                 version = await relevance.train()
                 if version:

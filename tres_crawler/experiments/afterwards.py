@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tres_crawler.config import Settings
 from tres_crawler.features import Describer, Known
 from tres_crawler.frontier.tree import Growth, Node, Tree
 from tres_crawler.policies.registry import settled
-from tres_crawler.records import Outcome
+from tres_crawler.records import LinkState, Outcome
 from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.model import Form, Page, Web
 from tres_crawler.store import crawls, judging, learning, links, pages
@@ -82,37 +83,69 @@ async def _trees(database: Database, crawl: int, settings: Settings, saved: Any)
     return {"leaves": restored.leaves, "same_tree": same}
 
 
-# ---- hubs ----
+# ---- links ----
 
 
-async def learned(data: Path, crawl: int, web: Web, topic: str) -> dict[str, Any]:
-    """What the learner, and best-first beside it, hold of the links to hubs and to other pages, by truth."""
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownLinks:
+    """All links of a crawl, a row in each column for every one, and what its learner holds of them at its end."""
+
+    urls: list[str]
+    waiting: npt.NDArray[np.bool_]
+    sites: npt.NDArray[np.int64]
+    promises: Floats
+    columns: tuple[str, ...]
+    features: npt.NDArray[np.float32]
+    """By what is known at the end."""
+    values: Floats
+    values_as_placed: Floats
+    """Of the features that each link was placed with."""
+
+
+async def known_links(data: Path, crawl: int) -> KnownLinks | None:
+    """None where no policy was learned."""
     async with Database(DataDir(data).url, read_only=True) as database:
         settings = settled(Settings.kept((await crawls.get(database, crawl)).settings))
         policy = await learning.newest(database, crawl, learning.POLICY)
         saved = await pages.outcomes(database, crawl)
         lived = await learning.experiences(database, crawl)
         rows = [row for row in await links.described(database, crawl) if row.features]
+    if policy is None:
+        return None
     # torch takes seconds to import, and every command imports this module.
     from tres_crawler.learn.ddqn import Ddqn
 
-    describer = Describer(settings.features, ())
+    describer, known = Describer(settings.features, ()), Known()
     learner = Ddqn(settings.learn, describer.name, describer.dim, prior=describer.simple_rule())
-    if policy is None:
-        return {}
     learner.load_policy(policy)
-    known = Known()
     came_of = {row.page: row.features for row in lived}
     for row in saved:
         describer.learn(np.frombuffer(came_of[row.number], np.float32), row.site, bool(row.relevant), known)
-    features = learning.matrix((row.features for row in rows), describer.width)
+    placed = learning.matrix((row.features for row in rows), describer.width)
     sites = np.array([row.site for row in rows], np.int64)
-    values = learner.weights().values(describer.refresh(features, sites, known))
-    promises = np.array([row.promise for row in rows])
-    groups = np.array([group_of(web, row.url, topic) for row in rows])
-    bands = np.digitize(features[:, describer.columns.index("anchor_probability")], BANDS)
+    features = describer.refresh(placed, sites, known)
+    return KnownLinks(
+        urls=[row.url for row in rows],
+        waiting=np.array([row.state == LinkState.WAITING for row in rows], bool),
+        sites=sites,
+        promises=np.array([row.promise for row in rows]),
+        columns=describer.columns,
+        features=features,
+        values=learner.weights().values(features),
+        values_as_placed=learner.weights().values(placed[:, : describer.dim]),
+    )
+
+
+# ---- hubs ----
+
+
+def hub_values(known: KnownLinks, web: Web, topic: str) -> dict[str, Any]:
+    """What the learner, and best-first beside it, hold of the links to hubs and to other pages, by truth."""
+    groups = np.array([group_of(web, url, topic) for url in known.urls])
+    bands = np.digitize(known.features[:, known.columns.index("anchor_probability")], BANDS)
+    scores = {"value": known.values, "promise": known.promises}
     return {
-        name: compared(groups == name, groups == "irrelevant", bands, {"value": values, "promise": promises})
+        name: compared(groups == name, groups == "irrelevant", bands, scores)
         for name in ("listing", "gate", "relevant", "irrelevant")
     }
 

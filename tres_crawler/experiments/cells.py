@@ -26,6 +26,7 @@ from tres_crawler.experiments.crawling import (
     web_with,
 )
 from tres_crawler.experiments.judges import TEACHER, Judges, Lesson
+from tres_crawler.experiments.ranking import ranking
 from tres_crawler.experiments.report import Say
 from tres_crawler.policies.registry import LEARNERS, settled
 from tres_crawler.simweb import truth
@@ -148,7 +149,7 @@ async def run_cell(cell: Cell, judges: Judges) -> Figures:
             begun += ["--judge-from", str(TEACHER)] if shared else []
             own, lives = await _crawl(cell, begun, data, number, log)
         found = await asyncio.to_thread(_by_truth, web, log, cell.topic)
-        learned = await afterwards.learned(data, number, web, cell.topic) if cell.policy == "tres" else None
+        known = await afterwards.known_links(data, number) if cell.policy == "tres" else None
         lives.append(await afterwards.life(data, number))
         judge = {"shared": shared, **await afterwards.judged(data, number, web, cell.topic)}
     names = ("harvest_rate", "leaves", "waiting", "seconds", "pages_per_second", "stop_reason")
@@ -157,7 +158,8 @@ async def run_cell(cell: Cell, judges: Judges) -> Figures:
         **found,
         "own": {name: own[name] for name in names},
         "lives": lives,
-        "learned": learned,
+        "learned": afterwards.hub_values(known, web, cell.topic) if known else {},
+        "ranking": ranking(known, web, cell.topic) if known else {},
         "judge": judge,
     }
 

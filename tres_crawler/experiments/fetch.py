@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 import aiohttp
 from selectolax.lexbor import LexborHTMLParser
 
-from tres_crawler import crawl as engine
 from tres_crawler.config import CrawlSettings, FetchSettings, Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import TresError
@@ -30,6 +29,7 @@ from tres_crawler.experiments.report import Check, Report, Say
 from tres_crawler.fetch.pace import Pace
 from tres_crawler.fetch.robots import Robots
 from tres_crawler.fetch.visitor import Visitor
+from tres_crawler.founding import create_crawl
 from tres_crawler.parse import parse_page
 from tres_crawler.records import RobotsAnswer, Summary, Topic
 from tres_crawler.simweb import truth
@@ -134,7 +134,7 @@ async def crawled(urls: Sequence[str], address: str) -> float:
     topic = Topic(TOPIC, (TOPIC,), tuple(urls))
     with tempfile.TemporaryDirectory() as scratch, DataDir(Path(scratch)) as folder:
         async with Database(folder.url) as database:
-            made = await engine.create(database, topic, Settings.model_construct(fetch=fetch, crawl=limits))
+            made = await create_crawl(database, topic, Settings.model_construct(fetch=fetch, crawl=limits))
             crawl = await Crawl.load(database, made)
             started = time.perf_counter()
             summary = await crawl.run()
@@ -329,7 +329,7 @@ async def politeness(pages: int, sites: int, say: Say) -> Report:
             settings = Settings.model_construct(fetch=fetch, crawl=CrawlSettings(max_pages=pages, seed=1))
             with DataDir(Path(scratch) / "data") as folder:
                 async with Database(folder.url) as database:
-                    crawl = await Crawl.load(database, await engine.create(database, topic, settings))
+                    crawl = await Crawl.load(database, await create_crawl(database, topic, settings))
                     summary = await _told(crawl, say)
         requests = truth.read_log(log)[1]
     found = truth.judge(Web(params), requests, TOPIC)

@@ -8,14 +8,15 @@ from itertools import pairwise
 from statistics import mean
 from typing import Any
 
-from tres_crawler.config import nearest
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.cells import Figures
 from tres_crawler.experiments.harvests import harvest_row, late, mean_of, share_of, spread, spread_of, variance_of
 from tres_crawler.experiments.lag import loop_lag
 from tres_crawler.experiments.matrix import matrix
 from tres_crawler.experiments.plan import PLACES, REPORTED, Plan
+from tres_crawler.experiments.ranking import BEST
 from tres_crawler.experiments.report import Check, Report
+from tres_crawler.explaining import nearest
 
 BASE = {
     "learn.target": "outlinks",
@@ -206,6 +207,27 @@ async def targets(plan: Plan) -> Report:
     return plan.report("targets", rows, [Check.at_most("best way - first way, points", behind, 1)], base=BASE)
 
 
+async def telling_apart(plan: Plan) -> Report:
+    """How many of the best waiting links lead to relevant pages when a crawl has ended, by score."""
+    plan = plan.of(1500, 2)
+    (figures,) = (await plan.run({"tres": plan.cells()})).values()
+    ranked = [f["ranking"]["best"] for f in figures if f["ranking"]]
+    rows = [
+        {
+            "score": name,
+            **{
+                f"best_{count}": spread([100 * best[name][at] for best in ranked if name in best])
+                for at, count in enumerate(BEST)
+            },
+        }
+        for name in dict.fromkeys(name for best in ranked for name in best)
+    ]
+    waiting = {
+        name: spread([f["ranking"][name] for f in figures if f["ranking"]], 0) for name in ("waiting", "relevant")
+    }
+    return plan.report("ranking", rows, [], **waiting)
+
+
 def _changed(given: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in given.items()) or "base"
 
@@ -218,6 +240,7 @@ PARTS: Mapping[str, Callable[[Plan], Coroutine[Any, Any, Report]]] = {
     "hubs": hubs,
     "front": front,
     "resume": resume,
+    "ranking": telling_apart,
 }
 
 

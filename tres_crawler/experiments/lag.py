@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tres_crawler import crawl as engine
 from tres_crawler.config import CrawlSettings, FetchSettings, LearnSettings, Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.experiments.cells import FAMILY
 from tres_crawler.experiments.crawling import CAP, served, topic_file, web_with
+from tres_crawler.founding import create_crawl
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 from tres_crawler.topic import load_topic
@@ -35,7 +35,7 @@ async def loop_lag(web: int, topic: str, pages: int, steps_per_page: float) -> d
             wanted = load_topic(topic_file(crawled, topic, 1, folder))
             with DataDir(folder / "data") as data:
                 async with Database(data.url) as database:
-                    crawl = await Crawl.load(database, await engine.create(database, wanted, settings))
+                    crawl = await Crawl.load(database, await create_crawl(database, wanted, settings))
                     lags: list[float] = []
                     napping = asyncio.create_task(_nap(lags))
                     summary = await crawl.run()

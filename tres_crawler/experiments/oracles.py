@@ -16,14 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tres_crawler import crawl as engine
 from tres_crawler.classify.model import Model
 from tres_crawler.config import Settings
-from tres_crawler.crawl import Crawl, relevance_of
+from tres_crawler.crawl import Crawl
+from tres_crawler.founding import create_crawl
 from tres_crawler.policies.policy import Floats, Policy, Surroundings
 from tres_crawler.policies.registry import create_policy
 from tres_crawler.policies.scored import ScoredPolicy
 from tres_crawler.records import Outlink, PageText, Summary
+from tres_crawler.relevance import Relevance
 from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.links import links_of
 from tres_crawler.simweb.model import Page, Web
@@ -116,8 +117,8 @@ async def crawled(given: argparse.Namespace) -> Summary:
 
     with DataDir(given.data_dir) as folder:
         async with Database(folder.url) as database:
-            number = await engine.create(database, topic, settings, judge_from=given.judge_from)
-            relevance = await relevance_of(database, await crawls.get(database, number))
+            number = await create_crawl(database, topic, settings, judge_from=given.judge_from)
+            relevance = await Relevance.of_crawl(database, await crawls.get(database, number))
             if given.true_judge:
                 judge = relevance.judge
                 judge.switch(TruthfulModel(web, topic.name, judge.model), judge.version)

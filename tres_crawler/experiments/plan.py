@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tres_crawler.config import nearest, parse_site_cap
+from tres_crawler.caps import parse_site_cap
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.cells import FAMILY, ORACLE, Cell, Figures, Judge, run_cells
 from tres_crawler.experiments.crawling import CAP
 from tres_crawler.experiments.report import Check, Report, Say
+from tres_crawler.explaining import nearest
 from tres_crawler.policies.registry import POLICIES
 from tres_crawler.simweb.params import FAMILIES
 

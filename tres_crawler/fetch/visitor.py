@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
@@ -84,8 +83,10 @@ class Visitor:
             if self.settings.obey_robots:
                 await self._obey(host, address, url)
             return await self._ask(host, address, url, known)
-        except asyncio.CancelledError:
-            # It may have been asked, and others go on asking: it rests like any other.
+        except (FetchError, Postponed):
+            raise
+        except BaseException:
+            # Broken off, by a stop or by a full disk. It may have been asked, and others go on asking: it rests.
             self._end(host, address, None)
             raise
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from tres_crawler.config import SiteCap
+from tres_crawler.caps import SiteCap
 from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.urls import host_of, site_of
 

@@ -105,4 +105,4 @@ class ExactWhittle(BelievingScheduler):
     """The change-detection index of every source worked out anew at every choice: what the calendar is measured by."""
 
     def scores(self, rows: Rows, ages: Floats) -> Floats:
-        return np.asarray(self.worth[rows] * ripeness(self.change_rate[rows] * ages))
+        return np.asarray(self.worth[rows] * ripeness(self.hopeful_rate[rows] * ages))

@@ -40,8 +40,8 @@ WAITING, READY, AGED, CHOSEN, RETIRED = range(5)
 
 
 def change_detection(belief: Belief) -> tuple[float, float]:
-    """The index of DESIGN, sec. 6."""
-    return belief.change_rate, belief.utility / belief.cost
+    """The index of DESIGN, sec. 6, at a hopeful rate."""
+    return belief.hopeful_rate, belief.utility / belief.cost
 
 
 def ephemeral(decay_rate: Callable[[], float]) -> Shape:

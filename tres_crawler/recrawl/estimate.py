@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from tres_crawler.recrawl.scheduler import Belief, Finding
 
@@ -55,6 +55,14 @@ class Evidence:
     """Statements of Last-Modified that what was seen has borne out, or not."""
     stated_at: float | None = None
     """When the page, at its first visit, said that it last changed; None once that has been used."""
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it has made statements: some have been checked, or the first has been used."""
+        return self.truths + self.lies > 0 or (not self.visits and self.changes > 0)
+
+
+EVIDENCE = tuple(column.name for column in fields(Evidence))
 
 
 @dataclass(slots=True)
@@ -144,7 +152,8 @@ class Estimates:
         self._count(number, -1)
         shape = self._weigh(held, host)
         self._count(number, +1)
-        return Belief(held.rate, self._utility(held, host), self._cost(held), shape)
+        dated = held.is_dated and self._is_trusted(host)
+        return Belief(held.rate, self._utility(held, host), self._cost(held), shape, dated)
 
     def freshness(self, number: int, now: float) -> float:
         """The chance that a source still is as it was last seen."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -56,6 +57,8 @@ class BeliefGroups:
         self._seen = 0
         self._log_rate = 0.0
         self._log_utility = 0.0
+        self._asked: Counter[int] = Counter()
+        self._utilities: defaultdict[int, float] = defaultdict(float)
 
     def __call__(self, number: int) -> int:
         belief = self._beliefs(number)
@@ -63,4 +66,11 @@ class BeliefGroups:
         self._seen += 1
         self._log_rate += (rate - self._log_rate) / self._seen
         self._log_utility += (utility - self._log_utility) / self._seen
-        return 2 * (utility >= self._log_utility) + (rate >= self._log_rate)
+        group = 2 * (utility >= self._log_utility) + (rate >= self._log_rate)
+        self._asked[group] += 1
+        self._utilities[group] += belief.utility
+        return group
+
+    def importance(self, group: int) -> float:
+        """What a change is worth in a group, on average so far."""
+        return self._utilities[group] / self._asked[group]

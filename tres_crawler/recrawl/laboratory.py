@@ -37,28 +37,27 @@ class Circumstances:
     def rng(self) -> np.random.Generator:
         return np.random.default_rng([self.seed, 10])
 
-    def grouped(self, policy: RankedScheduler) -> Scheduler:
-        """Over four groups of sources that are alike, as FG-DQN has it."""
-        return Grouped(policy, BeliefGroups(self.beliefs), self.least_gap_seconds)
-
-    def utility(self, number: int) -> float:
-        return self.beliefs(number).utility
+    def grouped(self, policy: Callable[[BeliefGroups], RankedScheduler]) -> Scheduler:
+        """Over four groups of sources that are alike, as FG-DQN has all its arms."""
+        groups = BeliefGroups(self.beliefs)
+        return Grouped(policy(groups), groups, self.least_gap_seconds)
 
 
 def _thompson_then_deep(given: Circumstances) -> Scheduler:
-    return given.grouped(Switched(BanditThompson(given.rng()), FullGradient(given.seed), THOMPSON_VISITS))
+    deep = FullGradient(given.seed)
+    return given.grouped(lambda groups: Switched(BanditThompson(given.rng(), groups.importance), deep, THOMPSON_VISITS))
 
 
 LABORATORY: Mapping[str, Callable[[Circumstances], Scheduler]] = {
     "whittle-exact": lambda given: ExactWhittle(given.beliefs, given.least_gap_seconds),
     "whittle-neighbours": lambda given: NeighbourWhittle(given.beliefs, given.least_gap_seconds),
     "ephemeral-learned": lambda given: LearnedEphemeral(given.rng(), least_gap_seconds=given.least_gap_seconds),
-    "thompson-printed": lambda given: BanditThompson(given.rng(), None, given.least_gap_seconds),
-    "thompson-importance": lambda given: BanditThompson(given.rng(), given.utility, given.least_gap_seconds),
+    "thompson-printed": lambda given: given.grouped(lambda _: BanditThompson(given.rng())),
+    "thompson-importance": lambda given: given.grouped(lambda groups: BanditThompson(given.rng(), groups.importance)),
     "static": lambda given: StaticShares(given.beliefs, given.rng(), given.least_gap_seconds),
-    "lspe": lambda given: given.grouped(LspeScheduler(given.rng())),
-    "fg-dqn": lambda given: given.grouped(FullGradient(given.seed)),
-    "dqn": lambda given: given.grouped(FullGradient(given.seed, gradient=Gradient.SEMI)),
+    "lspe": lambda given: given.grouped(lambda _: LspeScheduler(given.rng())),
+    "fg-dqn": lambda given: given.grouped(lambda _: FullGradient(given.seed)),
+    "dqn": lambda given: given.grouped(lambda _: FullGradient(given.seed, gradient=Gradient.SEMI)),
     "thompson-then-fg-dqn": _thompson_then_deep,
     "graph-ddqn": lambda given: GraphDeep(given.seed, least_gap_seconds=given.least_gap_seconds),
     "exp3": lambda given: Exp3(given.rng(), least_gap_seconds=given.least_gap_seconds),

@@ -31,7 +31,7 @@ class NeighbourWhittle(BelievingScheduler):
         self._precision = np.zeros((0, 0))
 
     def scores(self, rows: Rows, ages: Floats) -> Floats:
-        expected = self.change_rate[rows] * ages
+        expected = self.hopeful_rate[rows] * ages
         near = rows < len(self._surprise)
         inside = rows[near]
         shift = (self._surprise[inside] * self._influence[inside]).sum(1)

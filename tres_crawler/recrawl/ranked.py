@@ -140,7 +140,7 @@ class BelievingScheduler(RankedScheduler):
     def __init__(self, beliefs: Beliefs, least_gap_seconds: float = 0.0) -> None:
         super().__init__(least_gap_seconds)
         self._beliefs = beliefs
-        self.change_rate = self.worth = self.evidence = np.zeros(0)
+        self.change_rate = self.hopeful_rate = self.worth = self.evidence = np.zeros(0)
         """`worth` is utility over cost."""
         self._looked = 0
 
@@ -154,9 +154,9 @@ class BelievingScheduler(RankedScheduler):
 
     def learn(self, row: int, number: int, gap: float, finding: Finding | None) -> None:
         belief = self._beliefs(number)
-        self.change_rate[row] = belief.change_rate
+        self.change_rate[row], self.hopeful_rate[row] = belief.change_rate, belief.hopeful_rate
         self.worth[row] = belief.utility / belief.cost
         self.evidence[row] = belief.evidence
 
     def _columns(self) -> Sequence[str]:
-        return ("change_rate", "worth", "evidence")
+        return ("change_rate", "hopeful_rate", "worth", "evidence")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+HOPE = 1.0
+"""By how many standard deviations of its posterior the change rate of a dated source is raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,14 @@ class Belief:
     """What one visit costs; 1 is an ordinary one."""
     evidence: float = float("inf")
     """Shape of the Gamma posterior of `change_rate`: infinite where it is known."""
+
+    dated: bool = False
+    """Whether it tells, to be believed, when it last changed."""
+
+    @property
+    def hopeful_rate(self) -> float:
+        """A change rate that what was seen still allows for, where one look more tells much; else the mean."""
+        return self.change_rate * (1 + HOPE / math.sqrt(self.evidence)) if self.dated else self.change_rate
 
 
 Beliefs = Callable[[int], Belief]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -31,7 +31,7 @@ WITH_BODY = documented(400)
 
 
 class StartCrawl(Strict):
-    """What to crawl, and any crawl setting that differs from the service's own."""
+    """What to crawl, and any setting of crawling and recrawling that differs from the service's own."""
 
     topic: dict[str, Any] | str = Field(
         description="A topic with name, keywords and seeds, or the name of a shipped topic or of a file in the topics "
@@ -42,6 +42,11 @@ class StartCrawl(Strict):
         default_factory=dict,
         description="Settings of the section `crawl` (docs/settings.md).",
         examples=[{"max_pages": 2000, "policy": "tres"}],
+    )
+    recrawl: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Settings of the section `recrawl`: whether and how pages that were found are visited again.",
+        examples=[{"mode": "monitor"}],
     )
     policy_from: Annotated[
         int | None, Field(ge=1, lt=MOST, description="A crawl whose learned policy this one begins with.")
@@ -107,6 +112,7 @@ async def start(
 ) -> CrawlStatus:
     """Start a crawl."""
     topic = _topic(body.topic, settings)
+    topic = replace(topic, recrawl={**topic.recrawl, **body.recrawl})
     merged = settings.replaced("crawl", {**topic.crawl, **body.crawl})
     asked = sha256(body.model_dump_json().encode()).hexdigest()
     key = StartKey(idempotency_key, asked) if idempotency_key else None

@@ -43,7 +43,7 @@ def mount(app: FastAPI) -> None:
     app.mount("/static", Fresh(directory=STATIC), name="static")
 
 
-@router.get("/")
+@router.api_route("/", methods=["GET", "HEAD"])
 async def page() -> FileResponse:
     return FileResponse(STATIC / "index.html", headers=PAGE_HEADERS)
 

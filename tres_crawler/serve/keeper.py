@@ -1,28 +1,25 @@
-"""Runs the crawls of one data directory side by side, and takes up those that were running."""
+"""What can be seen of the crawls of one data directory, and how they are steered; takes up those that were running."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tres_crawler import crawl as engine
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
-from tres_crawler.errors import ControlError, StoreError, TresError
+from tres_crawler.errors import ControlError, TresError
 from tres_crawler.examples import read_examples
-from tres_crawler.fetch.client import request_headers
+from tres_crawler.founding import create_crawl
 from tres_crawler.frontier.look import NodeLook
-from tres_crawler.manners import Manners, Politeness
-from tres_crawler.records import CrawlState, StopReason, Summary, Topic
+from tres_crawler.manners import Politeness
+from tres_crawler.records import CrawlState, Summary, Topic
 from tres_crawler.serve.beside import Beside, own_topics
+from tres_crawler.serve.running import Running
 from tres_crawler.store import crawls, judging, links, removal
-from tres_crawler.store.content import open_content
 from tres_crawler.store.crawls import CrawlRecord, StartKey
 from tres_crawler.store.database import Database
 
@@ -30,38 +27,28 @@ logger = logging.getLogger(__name__)
 
 STOP_PATIENCE_SECONDS = 0.3
 """A fetch still under way so long after a stop is called off, so that a stop takes less than a second."""
-LEAVE_PATIENCE_SECONDS = 3.0
-"""The same when the service is told to leave."""
-LEAVE_SECONDS = 8.0
-"""After this, crawls that have still not left are broken off; what they saved is whole."""
 ACTIVE = (CrawlState.RUNNING, CrawlState.PAUSED)
 
 
 class Keeper:
-    """Every crawl that runs or is paused has a task here; leaving suspends them all.
-
-    They share one pace, so two crawls never ask a host twice as hard, and `serve.slots` fetches under way.
-    """
+    """Whatever is asked of a crawl is asked of the one that runs, or of what is stored of one that does not."""
 
     def __init__(self, settings: Settings, database: Database, folder: Path) -> None:
         self._settings = settings
         self._database = database
         self._folder = folder
-        self._manners: Manners | None = None
-        self._starting: set[int] = set()
-        self._running: dict[int, Crawl] = {}
+        self._running = Running(settings, database, folder)
         self._ended: dict[int, tuple[CrawlState, Summary]] = {}
         """Figures of crawls that do not run: counting them anew takes long."""
-        self._tasks: dict[int, asyncio.Task[None]] = {}
         self._beside = Beside()
         self._one_start = asyncio.Lock()
         self._trees: dict[int, list[NodeLook]] = {}
         self.is_ready = False
-        """Whether all crawls that were running have been taken up."""
-        self._leave_by: float | None = None
+        """Whether all crawls that were running have been taken up, and a new one starts without delay."""
 
     async def __aenter__(self) -> Keeper:
-        self._manners = await Manners.of(self._database, self._settings.fetch, self._settings.serve.slots)
+        await self._running.open()
+        self._beside.do(self._running.load_models())
         self._beside.do(self._take_up())
         return self
 
@@ -74,7 +61,7 @@ class Keeper:
             if record.state in ACTIVE:
                 # One that cannot be had must not keep the others from going on.
                 with suppress(TresError):
-                    await self._run(record.id, paused=record.state is CrawlState.PAUSED)
+                    await self._begin(record.id, paused=record.state is CrawlState.PAUSED)
         known = {record.topic.name for record in records}
         for topic in await asyncio.to_thread(own_topics, self._settings.serve.topics_dir):
             if topic.name not in known:
@@ -83,45 +70,39 @@ class Keeper:
                     await self.start(topic, self._settings.replaced("crawl", topic.crawl))
                 except TresError as error:
                     logger.error("topic %s not started: %s", topic.name, error)
+        await self._running.models_loaded()
         self.is_ready = True
 
     async def __aexit__(self, *_: object) -> None:
         self.leave()
-        assert self._leave_by is not None
-        left = [*self._tasks.values(), *self._beside.cancelled()]
-        if left:
-            _done, late = await asyncio.wait(left, timeout=max(0.0, self._leave_by - time.monotonic()))
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        await self._running.close(self._beside.cancelled())
 
     def leave(self) -> None:
         """Let every crawl save itself and end, to go on at the next start."""
         self.is_ready = False
-        if self._leave_by is None:
-            self._leave_by = time.monotonic() + LEAVE_SECONDS
-        for crawl in self._running.values():
-            crawl.suspend(LEAVE_PATIENCE_SECONDS)
+        self._running.leave()
 
     # ---- looking ----
 
     @property
     def fetches(self) -> int:
         """How many are under way."""
-        return self._manners.slots.under_way if self._manners else 0
+        return self._running.fetches
 
     @property
     def running(self) -> Mapping[int, Crawl]:
         """The crawls that run or are paused."""
-        return self._running
+        return self._running.crawls
 
     async def record(self, number: int) -> CrawlRecord:
         return await crawls.get(self._database, number)
 
     async def status(self, number: int) -> tuple[CrawlState, Summary]:
-        crawl = self._running.get(number)
+        crawl = self.running.get(number)
         if crawl:
             return crawl.state, crawl.summary()
+        if failed := self._running.failed.get(number):
+            return CrawlState.FAILED, failed
         known = self._ended.get(number)
         if known is None:
             record = await self.record(number)
@@ -132,18 +113,18 @@ class Keeper:
 
     async def tree(self, number: int) -> list[NodeLook]:
         """The nodes of a crawl's Tree-Frontier; one that does not run is loaded to be looked at."""
-        crawl = self._running.get(number)
+        crawl = self.running.get(number)
         if crawl:
             return crawl.tree()
         if number not in self._trees:
-            loaded = await Crawl.load(self._database, number, manners=self._manners)
+            loaded = await self._running.loaded(number)
             # One tree is remembered: that of the crawl somebody looks at.
             self._trees = {number: loaded.tree()}
             await loaded.close()
         return self._trees[number]
 
     async def politeness(self, number: int) -> Politeness:
-        crawl = self._running.get(number)
+        crawl = self.running.get(number)
         if crawl:
             return crawl.politeness()
         return Politeness(0, [], [], 0, await links.refusals(self._database, number))
@@ -157,15 +138,15 @@ class Keeper:
         async with self._one_start:
             if key and (known := await crawls.started_by(self._database, key)):
                 return known
-            self._refuse_one_too_many()
+            self._running.refuse_one_too_many()
             examples = await asyncio.to_thread(read_examples, topic)
-            number = await engine.create(self._database, topic, settings, examples, policy_from, start=key)
-            await self._run(number)
+            number = await create_crawl(self._database, topic, settings, examples, policy_from, start=key)
+            await self._begin(number)
         return number
 
     async def steered(self, number: int) -> Crawl:
         """The crawl, if it can be steered; otherwise why not."""
-        crawl = self._running.get(number)
+        crawl = self.running.get(number)
         if crawl is None:
             record = await self.record(number)
             if record.state in ACTIVE:
@@ -174,9 +155,9 @@ class Keeper:
         return crawl
 
     async def resume(self, number: int) -> None:
-        crawl = self._running.get(number)
+        crawl = self.running.get(number)
         if crawl:
-            self._refuse_one_too_many()
+            self._running.refuse_one_too_many()
             crawl.unpause()
             return
         record = await self.record(number)
@@ -184,14 +165,14 @@ class Keeper:
             raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
         if record.state is CrawlState.FINISHED:
             await self._refuse_what_is_done(record)
-        self._refuse_one_too_many()
-        await self._run(number)
+        self._running.refuse_one_too_many()
+        await self._begin(number)
 
     async def stop(self, number: int) -> None:
         """Stop a crawl and wait until its last step is saved."""
         crawl = await self.steered(number)
         crawl.stop(STOP_PATIENCE_SECONDS)
-        await asyncio.wait([self._tasks[number]])
+        await self._running.ended(number)
 
     async def change(self, number: int, changed: Mapping[str, Any]) -> None:
         """Give a crawl another budget or cap; one that has ended goes on with it when it is resumed."""
@@ -205,7 +186,7 @@ class Keeper:
 
     async def feedback(self, number: int, page: int, relevant: bool) -> tuple[int, bool]:
         """Keep a label; how many there are by now, and whether a running crawl learns from it."""
-        crawl = self._running.get(number)
+        crawl = self.running.get(number)
         if crawl:
             await crawl.feedback(page, relevant)
         else:
@@ -219,81 +200,34 @@ class Keeper:
     async def delete(self, number: int) -> None:
         """Remove an ended crawl; it is gone at once, its rows soon after."""
         record = await self.record(number)
-        if number in self._running or number in self._starting or record.state in ACTIVE:
+        if number in self.running or self._running.is_starting(number) or record.state in ACTIVE:
             raise ControlError(f"Crawl {number} is {record.state}; stop it before it is deleted.")
         await removal.begin(self._database, number)
         self._forget(number)
         self._beside.do(removal.finish(self._database, number, self._folder))
 
-    # ---- running ----
+    # ---- in between ----
 
-    async def _run(self, number: int, paused: bool = False) -> None:
-        if number in self._starting or number in self._running:
-            raise ControlError(f"Crawl {number} is being started already.")
-        self._starting.add(number)
-        try:
-            settings = self._settings
-            content = open_content(settings.store.content, number, self._folder, request_headers(settings.fetch))
-            crawl = await Crawl.load(self._database, number, content=content, manners=self._manners)
-            self._running[number] = crawl
-        except Exception as error:
-            logger.error("crawl %d cannot run: %s", number, error)
-            await self._fail(number, str(error))
-            raise
-        finally:
-            self._starting.discard(number)
+    async def _begin(self, number: int, paused: bool = False) -> None:
+        await self._running.begin(number, paused)
         self._forget(number)
-        if paused:
-            crawl.pause()
-        self._tasks[number] = asyncio.create_task(self._to_its_end(crawl), name=f"crawl {number}")
-
-    async def _to_its_end(self, crawl: Crawl) -> None:
-        try:
-            summary = await crawl.run()
-            logger.info("crawl %d ended: %s", crawl.id, summary.stop_reason)
-            if summary.stop_reason is StopReason.FAILED:
-                # A database that refuses to be written does not know that the crawl has ended.
-                self._ended[crawl.id] = CrawlState.FAILED, summary
-        except Exception:
-            logger.exception("crawl %d ended by a fault of the program", crawl.id)
-            self._ended[crawl.id] = CrawlState.FAILED, replace(crawl.summary(), stop_reason=StopReason.FAILED)
-            await self._fail(crawl.id, "a fault of the program; its log has the details")
-        finally:
-            del self._running[crawl.id], self._tasks[crawl.id]
-
-    async def _fail(self, number: int, detail: str) -> None:
-        try:
-            await self._database.write(
-                crawls.state_change(number, CrawlState.FAILED, StopReason.FAILED, detail),
-                crawls.event(number, CrawlState.FAILED, reason=StopReason.FAILED, detail=detail),
-            )
-        except StoreError as error:
-            logger.warning("crawl %d: its end could not be saved: %s", number, error)
 
     @asynccontextmanager
     async def _at_hand(self, number: int) -> AsyncIterator[Crawl]:
         """A crawl to be changed, as it runs; one that does not is loaded, and closed again."""
-        crawl = self._running.get(number)
+        crawl = self.running.get(number)
         if crawl:
             yield crawl
             return
         record = await self.record(number)
-        if record.state in ACTIVE or number in self._starting:
+        if record.state in ACTIVE or self._running.is_starting(number):
             raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
         self._forget(number)
-        loaded = await Crawl.load(self._database, number, manners=self._manners)
+        loaded = await self._running.loaded(number)
         try:
             yield loaded
         finally:
             await loaded.close()
-
-    def _refuse_one_too_many(self) -> None:
-        most = self._settings.serve.slots
-        active = sum(crawl.state is CrawlState.RUNNING for crawl in self._running.values()) + len(self._starting)
-        if active >= most:
-            raise ControlError(
-                f"{active} crawls run, as many as there are fetches for (serve.slots = {most}). Pause or stop one."
-            )
 
     async def _refuse_what_is_done(self, record: CrawlRecord) -> None:
         """A finished crawl can go on only if it has been given more to do."""
@@ -305,5 +239,6 @@ class Keeper:
             raise ControlError(f"{told} Add seeds first.")
 
     def _forget(self, number: int) -> None:
+        self._running.failed.pop(number, None)
         self._ended.pop(number, None)
         self._trees.pop(number, None)

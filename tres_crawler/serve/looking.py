@@ -50,7 +50,6 @@ RESTING_HOSTS = 50
 TREES = ("tres", "tres-paper", "tree-random")
 """Policies whose links wait in the leaves of a tree."""
 MICROSECOND = 1e-6
-"""Standard deviations of a 95 % interval."""
 
 router = APIRouter(
     prefix="/api/v1/crawls/{number}",
@@ -205,9 +204,8 @@ async def hosts(number: CrawlNumber, database: Stored, keeper: Keeping) -> Hosts
 
 
 def _page(row: AnyRow) -> dict[str, object]:
-    same = ("url", "title", "site", "host", "depth", "source", "anchor", "outcome", "reason", "status", "relevant")
-    known = {name: getattr(row, name) for name in (*same, "probability", "judge_version", "label")}
-    return {"id": row.number, "fetched_at": moment(row.fetched_at), **known}
+    known = {name: getattr(row, name) for name in browse.LISTED}
+    return {**known, "id": known.pop("number"), "fetched_at": moment(known.pop("fetched_at"))}
 
 
 def _steps(rows: Sequence[AnyRow]) -> list[PathStep]:

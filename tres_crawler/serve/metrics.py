@@ -23,7 +23,7 @@ LAST_PAGES = 200
 STEPS = (10, 20, 50, 100, 200)
 """Pages between two points: parts of LAST_PAGES, then its multiples."""
 SAMPLE = 4000
-"""Links, and pages, that an estimate is made from."""
+"""Links that an estimate is made from."""
 REFERENCE_GROWTH = 1.05
 """It is made anew when there are so many times the pages."""
 
@@ -120,14 +120,9 @@ async def _reference(known: References, database: Database, crawl: int) -> Rando
         return None
     # The same numbers while nothing grows: a line that trembles would look like news.
     rng = random.Random(crawl)
-    of_links = await history.link_promises(database, crawl, _some(rng, last))
-    of_pages = await history.kept_promises(database, crawl, _some(rng, pages))
-    known[crawl] = pages, reference(of_links, of_pages)
+    some = rng.sample(range(1, last + 1), min(last, SAMPLE))
+    known[crawl] = pages, reference(await history.link_looks(database, crawl, some))
     return known[crawl][1]
-
-
-def _some(rng: random.Random, last: int) -> list[int]:
-    return rng.sample(range(1, last + 1), min(last, SAMPLE))
 
 
 assert STEPS[0] == METRIC_EVERY_PAGES

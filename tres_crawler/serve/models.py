@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
-from tres_crawler.records import CrawlState, Outcome
+from tres_crawler.records import CrawlState, Outcome, Summary
 
 Item = TypeVar("Item")
 
@@ -27,25 +28,11 @@ class Page(BaseModel, Generic[Item]):
     next: str | None = Field(description="Give this as `cursor` to get what follows; null at the end.")
 
 
-class CrawlStatus(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class CrawlStatus(Summary):
     """A crawl's state and figures."""
 
     state: CrawlState
-    crawl_id: int
-    topic: str
-    policy: str
-    pages: int
-    relevant_pages: int
-    harvest_rate: Share
-    sites: int
-    relevant_sites: int
-    failed: int
-    duplicates: int
-    waiting: int
-    leaves: int
-    seconds: float
-    pages_per_second: float
-    stop_reason: str | None
     stop_detail: str | None = Field(description="What happened, where the reason alone does not say it.")
     advice: str = Field(description="What to do about the stop reason; empty if nothing.")
     max_pages: int
@@ -183,13 +170,12 @@ class MetricPoint(BaseModel):
 
 
 class RandomReference(BaseModel):
-    """An estimate, leaning high, of what drawing at random among the links found would harvest (docs/api.md)."""
+    """An estimate, by the texts of the links found, of what drawing links at random would harvest (docs/api.md)."""
 
     harvest_rate: Share
-    low: Share
+    low: Share = Field(description="Real random crawls lay between this share and `high`, wherever that was measured.")
     high: Share
     links: int = Field(description="Links in the sample.")
-    pages: int = Field(description="Pages in the sample.")
 
 
 class Metrics(BaseModel):

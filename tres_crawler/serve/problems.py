@@ -77,11 +77,20 @@ def install(app: FastAPI) -> None:
         return problem(STATUS_OF.get(type(error), 500), str(error))
 
     @app.exception_handler(HTTPException)
-    async def http(_request: Request, error: HTTPException) -> JSONResponse:
-        return problem(error.status_code, str(error.detail), error.headers)
+    async def http(request: Request, error: HTTPException) -> JSONResponse:
+        plain = error.detail == HTTPStatus(error.status_code).phrase
+        detail = f"{request.method} {request.url.path} is no route of this service; /docs lists them."
+        return problem(error.status_code, detail if plain else str(error.detail), error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
-        told = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
+        told = "; ".join(map(_told, error.errors()))
         unreadable = any(item["type"] == "json_invalid" for item in error.errors())
         return problem(400 if unreadable else 422, told)
+
+
+def _told(item: Mapping[str, Any]) -> str:
+    """What is wrong, and with what."""
+    if item["type"] in ("model_attributes_type", "missing") and item["loc"] == ("body",):
+        return "The body must be a JSON object, sent with Content-Type: application/json."
+    return f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tres_crawler.config import explain, nearest, read_toml
 from tres_crawler.errors import ConfigError
+from tres_crawler.explaining import explain, nearest, read_toml
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Weight = Annotated[float, Field(ge=0.0, le=100.0)]

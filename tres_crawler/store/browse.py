@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Integer, and_, cast, func, or_, select
+from sqlalchemy import ColumnElement, Integer, cast, func, or_, select
 
 from tres_crawler.errors import NotFound
 from tres_crawler.records import LinkState
-from tres_crawler.store.database import AnyRow, AnySelect, Database
-from tres_crawler.store.tables import hosts, judgements, labels, links, pages, sites, visits
+from tres_crawler.store.database import AnyRow, Database
+from tres_crawler.store.pages import SHOWN, of_crawl
+from tres_crawler.store.tables import judgements, labels, links, pages, sites, visits
 
 RECENT_VISITS = 1000
 """How many of the newest visits say how long fetches take."""
-_SAME_LINK = and_(links.c.crawl == pages.c.crawl, links.c.number == pages.c.link)
-_SAME_SITE = and_(sites.c.crawl == pages.c.crawl, sites.c.number == pages.c.site)
-_SAME_HOST = and_(hosts.c.crawl == pages.c.crawl, hosts.c.number == pages.c.host)
 _LABEL = (
     select(labels.c.relevant)
     .where(labels.c.crawl == pages.c.crawl, labels.c.page == pages.c.number)
@@ -24,24 +22,25 @@ _LABEL = (
     .limit(1)
     .scalar_subquery()
 )
-_LISTED = (
-    pages.c.number,
-    pages.c.url,
-    pages.c.title,
-    sites.c.name.label("site"),
-    hosts.c.name.label("host"),
-    links.c.depth,
-    links.c.source,
-    links.c.anchor,
-    pages.c.outcome,
-    pages.c.reason,
-    pages.c.status,
-    pages.c.relevant,
-    pages.c.probability,
-    pages.c.judge_version,
-    _LABEL.label("label"),
-    pages.c.fetched_at,
+LISTED = (
+    "number",
+    "url",
+    "title",
+    "site",
+    "host",
+    "depth",
+    "source",
+    "anchor",
+    "outcome",
+    "reason",
+    "status",
+    "relevant",
+    "probability",
+    "judge_version",
+    "fetched_at",
+    "label",
 )
+_LISTED = (*(SHOWN[name] for name in LISTED if name in SHOWN), _LABEL.label("label"))
 _CHOSEN = (
     links.c.promise,
     links.c.hops,
@@ -88,16 +87,11 @@ class Wanted:
         return found
 
 
-def _of_crawl(crawl: int, *columns: ColumnElement[object]) -> AnySelect:
-    joined = pages.join(links, _SAME_LINK).join(sites, _SAME_SITE).join(hosts, _SAME_HOST)
-    return select(*columns).select_from(joined).where(pages.c.crawl == crawl)
-
-
 async def listed(
     database: Database, crawl: int, wanted: Wanted, limit: int, after: int | None = None, newest: bool = True
 ) -> Sequence[AnyRow]:
     """Pages in order of their number; `after` is the last one already had."""
-    query = _of_crawl(crawl, *_LISTED).where(*wanted.conditions()).limit(limit)
+    query = of_crawl(crawl, *_LISTED).where(*wanted.conditions()).limit(limit)
     number = pages.c.number
     if after is not None:
         query = query.where(number < after if newest else number > after)
@@ -106,7 +100,7 @@ async def listed(
 
 async def one(database: Database, crawl: int, number: int) -> AnyRow:
     """A page with all that is known of how its link was chosen."""
-    found = await database.rows(_of_crawl(crawl, *_LISTED, *_CHOSEN).where(pages.c.number == number))
+    found = await database.rows(of_crawl(crawl, *_LISTED, *_CHOSEN).where(pages.c.number == number))
     if not found:
         raise NotFound(f"Crawl {crawl} has no page {number}.")
     return found[0]
@@ -117,7 +111,7 @@ async def path(database: Database, crawl: int, number: int | None) -> list[AnyRo
     columns = (pages.c.number, pages.c.url, pages.c.title, pages.c.relevant, links.c.anchor, links.c.source)
     found: list[AnyRow] = []
     while number is not None:
-        found += await database.rows(_of_crawl(crawl, *columns).where(pages.c.number == number))
+        found += await database.rows(of_crawl(crawl, *columns).where(pages.c.number == number))
         number = found[-1].source
     return found[::-1]
 
@@ -142,7 +136,7 @@ async def led_to(database: Database, crawl: int, first: int, count: int) -> Sequ
     """The pages that came of them, most relevant first."""
     columns = (pages.c.number, pages.c.url, pages.c.title, pages.c.relevant, pages.c.probability, links.c.anchor)
     return await database.rows(
-        _of_crawl(crawl, *columns)
+        of_crawl(crawl, *columns)
         .where(pages.c.link.between(first, first + count - 1))
         .order_by(pages.c.relevant.desc(), pages.c.probability.desc(), pages.c.number)
     )

@@ -47,6 +47,7 @@ class Database:
         self._queue: asyncio.Queue[_Write | None] = asyncio.Queue()
         self._writer: asyncio.Task[None] | None = None
         self._refusal: StoreError | None = None
+        self._reads: set[asyncio.Task[Sequence[AnyRow]]] = set()
 
     async def __aenter__(self) -> Database:
         await asyncio.to_thread(migrate.check if self.read_only else migrate.upgrade, self.url)
@@ -66,6 +67,7 @@ class Database:
             self._queue.put_nowait(None)
             self._refusal = self._refusal or StoreError("The database is closed; nothing more can be written to it.")
             await self._writer
+        await asyncio.gather(*self._reads, return_exceptions=True)
         if self._engine:
             await self._engine.dispose()
 
@@ -93,6 +95,13 @@ class Database:
 
     async def rows(self, statement: AnySelect, parameters: Mapping[str, Any] | None = None) -> Sequence[AnyRow]:
         """All rows of a query, read beside the writer."""
+        # Whoever asked may go away, as listeners do: the reading is finished all the same, or its connection is lost.
+        reading = asyncio.create_task(self._read(statement, parameters))
+        self._reads.add(reading)
+        reading.add_done_callback(self._reads.discard)
+        return await asyncio.shield(reading)
+
+    async def _read(self, statement: AnySelect, parameters: Mapping[str, Any] | None) -> Sequence[AnyRow]:
         assert self._engine is not None
         try:
             async with self._engine.connect() as connection:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from math import sqrt
 from typing import Any
 
-from sqlalchemy import Integer, cast, func, select
+from sqlalchemy import Integer, Subquery, cast, func, select
 
 from tres_crawler.store.database import AnySelect, Database
 from tres_crawler.store.tables import links, pages, sites
@@ -35,28 +35,24 @@ async def sites_of(
     database: Database, crawl: int, after: int = 0, until: int | None = None
 ) -> AsyncIterator[dict[str, Any]]:
     """Every site of which a page was fetched, with its evidence."""
-    # SQLite and PostgreSQL cannot share a "row of the largest": so the best page is found by a numbering.
-    best = (
-        select(
-            pages.c.site,
-            pages.c.url,
-            pages.c.title,
-            pages.c.probability,
-            func.row_number()
-            .over(
-                partition_by=pages.c.site,
-                order_by=(
-                    pages.c.relevant.desc(),
-                    func.coalesce(pages.c.probability, -1).desc(),
-                    pages.c.number,
-                ),
-            )
-            .label("rank"),
-        )
-        .where(pages.c.crawl == crawl)
-        .subquery()
+    counted, best = _counted_pages(crawl), _best_pages(crawl)
+    query = (
+        select(sites.c.number, sites.c.name.label("site"), counted, best)
+        .join(counted, counted.c.site == sites.c.number)
+        .join(best, (best.c.site == sites.c.number) & (best.c.rank == 1))
+        .where(sites.c.crawl == crawl, *_range(sites.c.number, after, until))
+        .order_by(sites.c.number)
     )
-    counted = (
+    # All at once: the figures of one moment, and grouping pages again for every thousand sites would be slow.
+    for row in await database.rows(query):
+        low, high = share_interval(row.relevant_pages, row.pages)
+        shares = {"relevant_share": row.relevant_pages / row.pages, "share_low": low, "share_high": high}
+        found = row._asdict() | {name: round(share, 4) for name, share in shares.items()}
+        yield {name: found[name] for name in SITE_COLUMNS}
+
+
+def _counted_pages(crawl: int) -> Subquery:
+    return (
         select(
             pages.c.site,
             func.count(pages.c.host.distinct()).label("hosts"),
@@ -69,31 +65,22 @@ async def sites_of(
         .group_by(pages.c.site)
         .subquery()
     )
-    query = (
-        select(sites.c.number, sites.c.name.label("site"), counted, best)
-        .join(counted, counted.c.site == sites.c.number)
-        .join(best, (best.c.site == sites.c.number) & (best.c.rank == 1))
-        .where(sites.c.crawl == crawl, *_range(sites.c.number, after, until))
-        .order_by(sites.c.number)
+
+
+def _best_pages(crawl: int) -> Subquery:
+    """The pages of each site, the best with rank 1: SQLite and PostgreSQL share no "row of the largest"."""
+    best_first = (pages.c.relevant.desc(), func.coalesce(pages.c.probability, -1).desc(), pages.c.number)
+    return (
+        select(
+            pages.c.site,
+            pages.c.url.label("best_url"),
+            pages.c.title.label("best_title"),
+            pages.c.probability.label("best_probability"),
+            func.row_number().over(partition_by=pages.c.site, order_by=best_first).label("rank"),
+        )
+        .where(pages.c.crawl == crawl)
+        .subquery()
     )
-    # All at once: the figures of one moment, and grouping pages again for every thousand sites would be slow.
-    for row in await database.rows(query):
-        low, high = share_interval(row.relevant_pages, row.pages)
-        yield {
-            "number": row.number,
-            "site": row.site,
-            "hosts": row.hosts,
-            "pages": row.pages,
-            "relevant_pages": row.relevant_pages,
-            "relevant_share": round(row.relevant_pages / row.pages, 4),
-            "share_low": round(low, 4),
-            "share_high": round(high, 4),
-            "best_url": row.url,
-            "best_title": row.title,
-            "best_probability": row.probability,
-            "first_fetched_at": row.first_fetched_at,
-            "last_fetched_at": row.last_fetched_at,
-        }
 
 
 async def edges_of(

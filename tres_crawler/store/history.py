@@ -52,21 +52,15 @@ async def page_count(database: Database, crawl: int) -> int:
     return int(found[0][0] or 0)
 
 
-async def link_promises(database: Database, crawl: int, numbers: Sequence[int]) -> list[float]:
-    """How relevant links looked when they were found; seeds are left out."""
-    these = (links.c.crawl == crawl, links.c.number.in_(numbers), links.c.source.is_not(None))
-    return [row.promise for row in await database.rows(select(links.c.promise).where(*these))]
-
-
-async def kept_promises(database: Database, crawl: int, numbers: Sequence[int]) -> list[tuple[float, bool]]:
-    """How relevant the links of pages looked, and whether the pages were; seeds are left out."""
-    same = and_(links.c.crawl == pages.c.crawl, links.c.number == pages.c.link)
+async def link_looks(database: Database, crawl: int, numbers: Sequence[int]) -> list[float]:
+    """How relevant the texts of links looked to the judge that met them; seeds are left out."""
     found = await database.rows(
         select(links.c.promise, pages.c.relevant)
-        .join(pages, same)
-        .where(pages.c.crawl == crawl, pages.c.number.in_(numbers), links.c.source.is_not(None))
+        .join(pages, and_(pages.c.crawl == links.c.crawl, pages.c.number == links.c.source))
+        .where(links.c.crawl == crawl, links.c.number.in_(numbers))
     )
-    return [(row.promise, row.relevant) for row in found]
+    # A promise is the look and half the parent's reward; a parent that was judged anew may leave a bit over.
+    return [min(max(row.promise - row.relevant / 2, 0.0), 1.0) for row in found]
 
 
 async def events_after(database: Database, crawl: int, after: int, limit: int) -> Sequence[AnyRow]:

@@ -167,9 +167,9 @@ async def features_of_seeds(database: Database, crawl: int) -> list[bytes]:
 
 
 async def described(database: Database, crawl: int) -> Sequence[AnyRow]:
-    """URL, site, features and promise of every link, whatever has become of it."""
+    """URL, site, features, promise and state of every link, whatever has become of it."""
     same_host = (hosts.c.crawl == links.c.crawl) & (hosts.c.number == links.c.host)
-    columns = (links.c.url, hosts.c.site, links.c.features, links.c.promise)
+    columns = (links.c.url, hosts.c.site, links.c.features, links.c.promise, links.c.state)
     return await database.rows(select(*columns).join(hosts, same_host).where(links.c.crawl == crawl))
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import insert, select
+from sqlalchemy import ColumnElement, insert, select
 
 from tres_crawler.records import Judgement, Link, Outcome
-from tres_crawler.store.database import AnyRow, Change, Database
+from tres_crawler.store.database import AnyRow, AnySelect, Change, Database
 from tres_crawler.store.tables import hosts, links, pages, sites, visits
 from tres_crawler.text import fingerprint
 
@@ -131,6 +131,15 @@ async def learner_versions(database: Database, crawl: int) -> list[int]:
     return [row.learner_version for row in found]
 
 
+SHOWN: dict[str, ColumnElement[Any]] = {
+    **{name: pages.c[name] for name in ("number", "url", "outcome", "reason", "status", "title", "relevant")},
+    **{name: pages.c[name] for name in ("probability", "judge_version", "outlinks", "fetched_at", "duplicate_of")},
+    **{name: links.c[name] for name in ("depth", "source", "anchor")},
+    "value": pages.c.value,
+    "site": sites.c.name.label("site"),
+    "host": hosts.c.name.label("host"),
+}
+"""What is told of a page in lists and exports, with the names of its places in place of their numbers."""
 EXPORT_COLUMNS = (
     "number",
     "url",
@@ -153,38 +162,21 @@ EXPORT_COLUMNS = (
 )
 
 
+def of_crawl(crawl: int, *columns: ColumnElement[Any]) -> AnySelect:
+    """Columns of the pages of a crawl, of their links, and of the sites and hosts they answered from."""
+    joined = (
+        pages.join(links, (links.c.crawl == pages.c.crawl) & (links.c.number == pages.c.link))
+        .join(sites, (sites.c.crawl == pages.c.crawl) & (sites.c.number == pages.c.site))
+        .join(hosts, (hosts.c.crawl == pages.c.crawl) & (hosts.c.number == pages.c.host))
+    )
+    return select(*columns).select_from(joined).where(pages.c.crawl == crawl)
+
+
 async def export(
     database: Database, crawl: int, after: int = 0, until: int | None = None
 ) -> AsyncIterator[dict[str, Any]]:
     """Every page in order, as the columns of EXPORT_COLUMNS; `after` is the last number already had."""
-    query = (
-        select(
-            pages.c.number,
-            pages.c.url,
-            sites.c.name.label("site"),
-            hosts.c.name.label("host"),
-            links.c.depth,
-            links.c.source,
-            links.c.anchor,
-            pages.c.outcome,
-            pages.c.reason,
-            pages.c.status,
-            pages.c.title,
-            pages.c.relevant,
-            pages.c.probability,
-            pages.c.outlinks,
-            pages.c.fetched_at,
-            pages.c.judge_version,
-            pages.c.duplicate_of,
-            pages.c.value,
-        )
-        .join(sites, (sites.c.crawl == pages.c.crawl) & (sites.c.number == pages.c.site))
-        .join(hosts, (hosts.c.crawl == pages.c.crawl) & (hosts.c.number == pages.c.host))
-        .join(links, (links.c.crawl == pages.c.crawl) & (links.c.number == pages.c.link))
-        .where(pages.c.crawl == crawl)
-        .order_by(pages.c.number)
-        .limit(EXPORT_CHUNK)
-    )
+    query = of_crawl(crawl, *(SHOWN[name] for name in EXPORT_COLUMNS)).order_by(pages.c.number).limit(EXPORT_CHUNK)
     if until is not None:
         query = query.where(pages.c.number <= until)
     while chunk := await database.rows(query.where(pages.c.number > after)):

@@ -1,4 +1,7 @@
-"""Bias and error of our estimate of change rates beside counting changes and Cho & Garcia-Molina's correction."""
+"""Bias and error of our estimate of change rates beside counting changes and Cho & Garcia-Molina's correction.
+
+And what a schedule loses by it beside one that knows the rates.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tres_crawler.experiments.recrawl.hope import learning
 from tres_crawler.experiments.report import Check, Report, Say
 from tres_crawler.recrawl.estimate import DAY_SECONDS, Estimates, Evidence
 from tres_crawler.recrawl.scheduler import Finding
@@ -39,10 +43,18 @@ def estimators(quick: bool, say: Say) -> Report:
         for way, found in ways.items():
             off = found[true == rate] / rate - 1
             figures = {"bias_percent": 100 * off.mean(), "error_percent": 100 * np.sqrt((off**2).mean())}
-            rows.append({"rate": rate, "estimator": way, **{name: round(float(x), 1) for name, x in figures.items()}})
+            rows.append(
+                {
+                    "part": "rates",
+                    "rate": rate,
+                    "estimator": way,
+                    **{name: round(float(x), 1) for name, x in figures.items()},
+                }
+            )
     say(f"{len(true)} pages, {VISITS} visits each")
     settings = {"pages_per_rate": pages, "visits": VISITS, "hosts": HOSTS, "gaps": "exponential, mean 1"}
-    return Report("recrawl estimators", settings, rows, _checks(rows))
+    learned, gained = learning(quick, say)
+    return Report("recrawl estimators", settings, [*rows, *learned], [*_checks(rows), *gained])
 
 
 def _visited(true: Floats, says_when: bool) -> tuple[Estimates, Floats, Floats]:

@@ -74,13 +74,13 @@ class Shares(RankedScheduler):
 class Way:
     """A policy, its reference figures (single, multiple) and how often it is run at most."""
 
-    make: Callable[[Setting, int], Scheduler]
+    make: Callable[[Setting, int], Scheduler] | None
+    """None: the index on the live crawler's own estimates, learned as it goes."""
     references: tuple[float | None, float | None] = (None, None)
     runs: int = 10
     shown: bool = False
     deep: bool = False
     """Then a quick run is a third as long."""
-    learns: bool = False
 
 
 def _rng(run: int) -> np.random.Generator:
@@ -121,7 +121,7 @@ WAYS: dict[str, Way] = {
     "Whittle, rates known": Way(
         lambda setting, run: ExactWhittle(known(setting.page_rates, setting.importance)), (2.257, 1.959)
     ),
-    "Whittle, rates learned": Way(lambda setting, run: Uniform(_rng(run)), (2.252, 1.957), shown=True, learns=True),
+    "Whittle, rates learned": Way(None, (2.252, 1.957), shown=True),
     "FG-DQN 4000, 8": Way(_deep(Gradient.FULL), (1.934, 1.816), 4, shown=True, deep=True),
     "FG-DQN 256, 8": Way(_deep(Gradient.FULL, SMALL), (1.797, 1.659), 4, deep=True),
     "semi-gradient DQN 256, 8": Way(_deep(Gradient.SEMI, SMALL), (1.948, 1.849), 4, deep=True),
@@ -190,7 +190,7 @@ def _setting(found: Findings, options: Options, setting: Setting) -> dict[str, f
 
 def _rewards(setting: Setting, way: Way, run: int, steps: int) -> Floats:
     updates: Updates = independent(setting.page_rates, steps, np.random.default_rng([run, 2]))
-    if way.learns:
+    if way.make is None:
         beliefs = Learned(len(setting.group), setting.importance, setting.group)
         return play(updates, ExactWhittle(beliefs), importance=setting.importance, tell=beliefs.tell).rewards
     return play(updates, way.make(setting, run), importance=setting.importance).rewards

@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tres_crawler.config import nearest
 from tres_crawler.errors import ConfigError
+from tres_crawler.explaining import nearest
 from tres_crawler.records import Example, PageText
 
 NEGATIVES_PER_POSITIVE = 4

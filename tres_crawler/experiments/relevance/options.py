@@ -10,9 +10,9 @@ from statistics import mean, stdev
 from typing import NamedTuple
 
 from tres_crawler.classify.training import Kind
-from tres_crawler.config import nearest
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.report import Check
+from tres_crawler.explaining import nearest
 from tres_crawler.simweb.params import FAMILIES
 from tres_crawler.simweb.topics import KEYWORDS
 from tres_crawler.topic import find_topic, shipped_topics

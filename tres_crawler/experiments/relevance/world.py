@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tres_crawler import crawl as engine
 from tres_crawler.classify.classifier import restore_model
 from tres_crawler.classify.neural import NeuralModel
 from tres_crawler.classify.prior import Prior
@@ -21,6 +20,7 @@ from tres_crawler.classify.training import Kind, fit
 from tres_crawler.config import CrawlSettings, FetchSettings, RelevanceSettings, Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.experiments.relevance.options import Sizes, vectors
+from tres_crawler.founding import create_crawl
 from tres_crawler.keywords import expand
 from tres_crawler.parse import parse
 from tres_crawler.records import Example, Fetched, PageText, Topic
@@ -175,7 +175,7 @@ class World:
                     crawl=CrawlSettings(max_pages=BUDGET_SHARE * self.sizes.bootstrap, seed=1),
                     relevance=RelevanceSettings(model=kind, bootstrap_pages=self.sizes.bootstrap),
                 )
-                number = await engine.create(database, wanted, settings)
+                number = await create_crawl(database, wanted, settings)
                 await (await Crawl.load(database, number)).run()
                 saved = await judging.newest_version(database, number)
         if saved is None:

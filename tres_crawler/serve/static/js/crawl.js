@@ -77,7 +77,7 @@ export function showCrawl(main, id) {
     try {
       status = await get(`/crawls/${id}`);
     } catch (error) {
-      if (!whole.isConnected) replace(main, failed(error, ask));
+      if (!whole.isConnected) replace(main, error.status === 404 ? failed(error, null, h("a.button", { href: "#/" }, "All crawls")) : failed(error, ask));
       return;
     }
     if (!whole.isConnected) replace(main, whole);
@@ -113,9 +113,9 @@ export function showCrawl(main, id) {
 
   function showFigures() {
     if (!status) return;
-    const times = reference?.harvest_rate > 0 ? status.harvest_rate / reference.harvest_rate : null;
+    const times = reference?.low > 0 ? [reference.high, reference.low].map((random) => rate(status.harvest_rate / random)).join("–") : null;
     told.update([
-      [share(status.harvest_rate), "", times ? `${rate(times)} × a random crawl` : "of all pages"],
+      [share(status.harvest_rate), "", times ? `${times} × random` : "of all pages"],
       [number(status.relevant_pages), "", latest ? `${share(latest.harvest_rate_last, 0)} of the last 200` : `of ${number(status.pages)}`],
       [number(status.relevant_sites), "", `of ${plural(status.sites, "site")}`],
       [rate(status.pages_per_second), "pages/s", "over the whole run"],

@@ -64,7 +64,7 @@ export function show(root, crawl) {
       return;
     }
     if (known.mode === "off" && !known.visits) {
-      replace(place, h("section.card", {}, empty("Known pages are not visited again", "Start a crawl with recrawl mode share or monitor (docs/recrawl.md), and this shows how fresh its pages are, which comes next, and what is new.")));
+      replace(place, h("section.card", {}, empty("Known pages are not visited again", "Start a crawl that keeps watching when it is done, and this shows how fresh its pages are, which comes next, and what is new.")));
       return;
     }
     const retired = Object.entries(known.retired);

@@ -28,7 +28,7 @@ function speeds(points) {
 }
 
 export function show(root, crawl) {
-  const harvest = chartCard("Harvest rate", [["all pages", "chart-1"], ["last 200", "chart-2"], ["a random crawl (estimate)", "chart-3", true]], true);
+  const harvest = chartCard("Harvest rate", [["all pages", "chart-1"], ["last 200", "chart-2"], ["a random crawl, guessed by link texts", "chart-3", true]], true);
   const sites = chartCard("Relevant sites", []);
   const speed = chartCard("Speed and errors", [["pages/s", "chart-1"], ["failed pages", "chart-4"]]);
   const frontier = chartCard("Frontier", [["waiting links", "chart-1"], ["leaves", "chart-2"]]);
@@ -86,7 +86,7 @@ export function show(root, crawl) {
     ]);
   }
 
-  // The range in which a random crawl would lie, and its middle.
+  // What a random crawl would harvest by the texts of links, and the range in which real ones lay.
   function reference(x, random) {
     const ends = [0, x.at(-1)];
     const edge = (y, more) => ({ type: "scatter", mode: "lines", x: ends, y: [y, y], line: { width: 0 }, hoverinfo: "skip", ...more });

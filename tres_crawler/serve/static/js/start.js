@@ -9,6 +9,11 @@ const OBJECTIVES = [
   ["balanced", "Balanced", "The first page of a site counts more."],
   ["sites", "Relevant sites", "Finding new sites counts above all."],
 ];
+const AFTERWARDS = [
+  ["off", "End", "Known pages are not visited again."],
+  ["share", "Visit known pages too, then end", "One fetch in five goes to relevant pages found before."],
+  ["monitor", "Keep watching", "It stays up and tells what is new on relevant pages."],
+];
 const PLACES = [["topic.name", "name"], ["topic.keywords", "keywords"], ["topic.seeds", "seeds"], ["max_per_site", "per-site"], ["max_pages", "pages"], ["keyword", "keywords"], ["seed", "seeds"], ["name", "name"], ["topic", "known"]];
 
 // randomUUID is missing where a page is not served securely, which plain HTTP off the loopback is not.
@@ -66,17 +71,20 @@ export function startForm(close) {
     }
   }
 
-  const objective = h("select", {}, OBJECTIVES.map(([value, label]) => h("option", { value }, label)));
-  const objectiveHint = h("span.hint", {}, OBJECTIVES[0][2]);
-  objective.addEventListener("change", () => {
-    objectiveHint.textContent = OBJECTIVES.find(([value]) => value === objective.value)[2];
-  });
+  function choices(id, label, options) {
+    const hint = h("span", {}, options[0][2]);
+    const select = h("select", {}, options.map(([value, name]) => h("option", { value }, name)));
+    select.addEventListener("change", () => (hint.textContent = options[select.selectedIndex][2]));
+    return field(id, label, select, hint);
+  }
+
   const limits = h(
     "div.grid",
     {},
     field("pages", "Page budget", h("input", { type: "number", min: "1", value: "2000", inputmode: "numeric" }), "It ends when so many are fetched."),
     field("per-site", "Most pages of one site", h("input", { value: "100", autocomplete: "off" }), "A number, 5:2 to fall from 5 to 2, or none."),
-    field("objective", "What counts", objective, objectiveHint),
+    choices("objective", "What counts", OBJECTIVES),
+    choices("recrawl", "When it is done", AFTERWARDS),
   );
 
   const general = h("p.field-error", { role: "alert" });
@@ -91,9 +99,9 @@ export function startForm(close) {
     const value = (id) => fields[id].input.value.trim();
     const topic = kind.value === "known" ? value("known") : { name: value("name"), keywords: list(value("keywords"), ","), seeds: list(value("seeds"), /\s+/) };
     const pages = Number(value("pages"));
-    const crawl = { max_pages: Number.isNaN(pages) ? value("pages") : pages, objective: objective.value };
+    const crawl = { max_pages: Number.isNaN(pages) ? value("pages") : pages, objective: value("objective") };
     if (value("per-site")) crawl.max_per_site = value("per-site");
-    return { topic, crawl };
+    return { topic, crawl, ...(value("recrawl") !== "off" && { recrawl: { mode: value("recrawl") } }) };
   }
 
   function showProblem(problem) {

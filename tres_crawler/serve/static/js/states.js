@@ -9,13 +9,14 @@ export function empty(title, text, ...more) {
   return h("div.empty", {}, h("h3", {}, title), text && h("p", {}, text), ...more);
 }
 
-export function failed(error, again) {
+export function failed(error, again, ...more) {
   return h(
     "div.empty",
     { role: "alert" },
     h("h3", {}, "This could not be loaded"),
     h("p", {}, error.message),
     again && h("button.button", { type: "button", onclick: again }, "Try again"),
+    ...more,
   );
 }
 
