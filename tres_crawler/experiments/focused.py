@@ -211,7 +211,9 @@ async def telling_apart(plan: Plan) -> Report:
     """How many of the best waiting links lead to relevant pages when a crawl has ended, by score."""
     plan = plan.of(1500, 2)
     (figures,) = (await plan.run({"tres": plan.cells()})).values()
-    ranked = [f["ranking"]["best"] for f in figures if f["ranking"]]
+    # A crawl that was kept by an older program has none.
+    told = [f["ranking"] for f in figures if f.get("ranking")]
+    ranked = [one["best"] for one in told]
     rows = [
         {
             "score": name,
@@ -222,9 +224,7 @@ async def telling_apart(plan: Plan) -> Report:
         }
         for name in dict.fromkeys(name for best in ranked for name in best)
     ]
-    waiting = {
-        name: spread([f["ranking"][name] for f in figures if f["ranking"]], 0) for name in ("waiting", "relevant")
-    }
+    waiting = {name: spread([one[name] for one in told], 0) for name in ("waiting", "relevant")}
     return plan.report("ranking", rows, [], **waiting)
 
 
