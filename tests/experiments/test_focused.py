@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tres_crawler.errors import ConfigError
 from tres_crawler.experiments import afterwards, cells, crawling, focused, focused_plots, harvests, judges
 from tres_crawler.experiments.cells import Cell
 from tres_crawler.experiments.plan import Plan
+from tres_crawler.experiments.report import Check, joined
 from tres_crawler.simweb.describe import split
 from tres_crawler.simweb.model import Form, Web
 from tres_crawler.simweb.params import family
@@ -161,11 +163,32 @@ def test_curves_and_fronts_have_pictures(tmp_path: Path) -> None:
         (["--part", "lern"], 'There is no part "lern" of this bench. Did you mean "learn"?'),
         (["--policy", "bestfirst"], 'There is no policy "bestfirst". Did you mean "best-first"?'),
         (["--keep", "/dev/null/cells"], "/dev/null/cells cannot be a folder for cells"),
+        (["--part", "learn", "--max", "10"], "--max is for matrix; it means nothing to learn."),
+        (["--part", "hubs", "--policy", "tres"], "--policy is for matrix and learn; it means nothing to hubs."),
     ],
 )
 def test_bad_input_is_refused_before_anything_runs(given: list[str], told: str, tmp_path: Path) -> None:
     done = tres("bench", "focused", *given, cwd=tmp_path)
     assert done.returncode == 2
     assert told in done.stderr
-    with pytest.raises(ConfigError):
-        focused.chosen_parts(["nothing"])
+
+
+@pytest.mark.parametrize("given", [{"family": "tune"}, {"only_kept": True}, {"caps": ("10",)}])
+def test_what_counts_for_the_matrix_alone_is_not_ignored_by_other_parts(given: dict[str, Any], tmp_path: Path) -> None:
+    plan = Plan(lambda _: None, keep=tmp_path, **given)
+    assert focused.chosen_parts([], plan) == ["matrix"]
+    with pytest.raises(ConfigError, match="is for matrix; it means nothing to resume"):
+        focused.chosen_parts(["matrix", "resume"], plan)
+
+
+def test_figures_as_json_are_one_report_however_many_parts(tmp_path: Path) -> None:
+    done = tres("bench", "focused", "--only-kept", "--keep", "kept", "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+    assert (told["bench"], told["settings"]["part"], told["checks"]) == ("focused", "matrix", [])
+    assert {row["part"] for row in told["rows"]} == {"webs"}
+    plan = Plan(lambda _: None)
+    both = [plan.report(part, [{"way": part}], [Check.at_least("points", 1, 0)]) for part in ("learn", "front")]
+    one = joined(both)
+    assert list(one.settings) == ["learn", "front"]
+    assert one.rows == [{"part": "learn", "way": "learn"}, {"part": "front", "way": "front"}]
+    assert [check.name for check in one.checks] == ["learn: points", "front: points"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tres_crawler.config import FeatureSettings
 from tres_crawler.experiments import frontier
+from tres_crawler.features import Describer
 
 
 def test_every_beginning_of_the_world_has_the_same_leaves_to_choose_from_held_hosts_or_not() -> None:
@@ -17,6 +19,11 @@ def test_every_beginning_of_the_world_has_the_same_leaves_to_choose_from_held_ho
     ]
     assert len(offering[0]) > 40
     assert all(leaves == offering[0] for leaves in offering)
+
+
+def test_links_are_as_wide_as_those_of_a_crawl_with_default_settings() -> None:
+    describer, world = Describer(FeatureSettings(), ()), frontier.World.of(600, 500, 20, np.random.default_rng(3))
+    assert (frontier.WIDTH, world.rows.shape[1]) == (describer.dim, describer.width)
 
 
 def test_held_hosts_are_nine_in_ten() -> None:

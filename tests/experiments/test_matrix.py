@@ -64,6 +64,8 @@ def test_rows_can_be_chosen_by_policy_and_cap() -> None:
         ("ache", "50"),
         ("tres, true judge", "50"),
     }
+    few = chosen_rows(plan(quick=True, caps=("10", "5:2"), policies=("ache",)))
+    assert [(row.name, row.cap) for row in few] == [("ache", "10"), ("ache", "5:2")]
 
 
 def test_cells_are_on_reported_webs_with_one_web_a_topic_and_brute_force_is_short() -> None:
@@ -113,6 +115,28 @@ def test_rows_that_are_not_whole_yet_are_compared_on_the_topics_they_share() -> 
 
     assert ratio(figures("sports", 0.9, 1), figures("hardware", 0.1, 1)) == 0.67
     assert ratio(figures("food", 0.9, 1)) is None
+
+
+@pytest.mark.parametrize("cap", ["none", "5:2"])
+def test_a_policy_that_has_only_an_easy_topic_by_now_is_compared_on_that_topic(cap: str) -> None:
+    mine = [figures("sports", 0.6, 100), figures("hardware", 0.2, 10)]
+    rows = {Row("tres", cap, "tres"): mine, Row("ache", cap, "ache"): [figures("sports", 0.595, 80)]}
+    checks = {
+        check.name.partition(":")[2]: check.value for check in report_of(plan(), rows).checks if cap in check.name
+    }
+    points, sites = checks.values()
+    assert (points, sites) == (0.5, 1.25), checks
+    apart = {Row("tres", cap, "tres"): mine, Row("ache", cap, "ache"): [figures("food", 0.9, 1)]}
+    assert not any(cap in check.name for check in report_of(plan(), apart).checks)
+
+
+def test_how_far_it_is_behind_is_told_on_the_topics_both_have() -> None:
+    rows = {
+        Row("tres", "50", "tres"): [figures("sports", 0.6, 1), figures("hardware", 0.1, 1)],
+        Row("best-first", "50", "best-first"): [figures("sports", 0.5, 1)],
+    }
+    (behind,) = [check.value for check in report_of(plan(), rows).checks if "most points behind" in check.name]
+    assert behind == -10.0
 
 
 def test_a_row_has_mean_and_spread_by_topic_and_the_output_says_which_webs() -> None:
@@ -166,6 +190,7 @@ async def test_what_is_kept_is_reported_without_running_anything(tmp_path: Path)
         (["--max", "many"], "--max: 'many' is not a cap"),
         (["--family", "reports"], 'There is no family of webs "reports". Did you mean "report"?'),
         (["--only-kept"], "--only-kept needs --keep DIR"),
+        (["--policy", "sync", "--max", "10"], "The matrix has no row of sync under MAX 10"),
         (["--pages", "100001"], "has 100,000 pages; a crawl of 100,001 cannot be measured on it"),
     ],
 )

@@ -270,7 +270,7 @@ def with_weights_that_are_no_numbers() -> bytes:
 @pytest.mark.parametrize(
     ("saved", "told"),
     [
-        (of_the_future, rf"has format {FORMAT + 1}.*newer.*start without"),
+        (of_the_future, rf"has format {FORMAT + 1}.*newer.*begin a new crawl without"),
         (lambda: Ddqn(LearnSettings(), "extended", 14).snapshot(), r'"extended" \(14.*"kinds" \(3\).*features\.set'),
         (lambda: Ddqn(LearnSettings(hidden=(16, 16)), "other", DIM).snapshot(), r'"other" \(3.*"kinds" \(3\)'),
         (lambda: Ddqn(LearnSettings(), "kinds", 4).snapshot(), r'"kinds" \(4.*"kinds" \(3\)'),

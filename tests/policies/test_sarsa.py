@@ -49,6 +49,13 @@ def test_a_link_has_its_path_and_its_cosine_and_no_keyword(policy: SarsaPolicy) 
     assert policy._describe(page, [Outlink("http://zzzq/", "")])[0, 3] == 0.0
 
 
+async def test_keywords_that_a_new_judge_has_found_count_from_then_on(policy: SarsaPolicy) -> None:
+    link = Outlink("http://a.test/", "railway fares")
+    before = policy._cosine(link)
+    await policy.judged_again({}, ("railway", "fares"), judge_version=2)
+    assert policy._cosine(link) > before + 0.3, "as they would after a restart"
+
+
 async def test_a_new_judges_word_is_lived_through_from_the_start(policy: SarsaPolicy) -> None:
     rng = np.random.default_rng(1)
     for number in range(1, 20):

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
+from sqlalchemy import text
 
 from tests.site import SmallSite
+from tres_crawler.cli.display import print_end
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, ModelError
 from tres_crawler.founding import create_crawl
 from tres_crawler.frontier.tree import Tree
+from tres_crawler.learn import snapshot
+from tres_crawler.learn.replay import Transition
 from tres_crawler.policies.tres import TresPolicy
 from tres_crawler.records import StopReason
-from tres_crawler.store import learning, pages
+from tres_crawler.store import crawls, learning, links, pages
 from tres_crawler.store.database import Database
+from tres_crawler.store.tables import pages as page_table
+from tres_crawler.store.tables import snapshots
 
 HOSTS, PAGES = 12, 8
 
@@ -82,23 +90,81 @@ async def test_a_resumed_crawl_has_the_same_tree_the_same_links_and_a_learner_th
     assert np.allclose(again._value(vectors, hosts), before._value(vectors, hosts))
 
 
+async def forget_snapshots(database: Database) -> None:
+    """As after a kill before the first one."""
+    assert database._engine
+    async with database._engine.begin() as connection:
+        await connection.execute(snapshots.delete())
+
+
 async def test_experiences_that_came_after_the_last_snapshot_are_learned_from_again(
+    site: SmallSite, database: Database
+) -> None:
+    good_and_bad_web(site)
+    crawl = await started(site, database, learn={"steps_per_page": 6.0})
+    await crawl.run()
+    before = policy_of(crawl)._learner.replay.arrays()
+    await forget_snapshots(database)
+    again = policy_of(await Crawl.load(database, crawl.id, {"max_pages": 80}))
+    # As many gradient steps for the seed and each of the pages: a kill costs no lessons.
+    assert again.version == 61 * 6
+    await again.close()
+    after = again._learner.replay.arrays()
+    assert before["heads"]["page"].tolist() == [*range(61)], "the promise of the seed, then the pages"
+    for name in ("features", "reward", "outlinks", "sampled"):
+        assert np.allclose(before["heads"][name], after["heads"][name], atol=1e-3), name
+    assert np.array_equal(before["candidates"], after["candidates"])
+
+
+async def test_links_of_a_page_are_found_without_a_look_at_all_others(database: Database) -> None:
+    """A killed crawl asks for them page by page, and has hundreds of thousands."""
+    asked = links.FEATURES_BY_SOURCE.params(of_crawl=1, after=0)
+    query = asked.compile(compile_kwargs={"literal_binds": True})
+    assert database._engine
+    async with database._engine.connect() as connection:
+        told = await connection.execute(text(f"EXPLAIN QUERY PLAN {query}"))
+        plan = [row.detail for row in told]
+    assert any("SEARCH links USING PRIMARY KEY (crawl=? AND number>? AND number<?)" in step for step in plan), plan
+
+
+async def test_a_judges_word_after_the_last_snapshot_counts_after_a_restart(
     site: SmallSite, database: Database
 ) -> None:
     good_and_bad_web(site)
     crawl = await started(site, database)
     await crawl.run()
-    async with database._engine.begin() as connection:  # type: ignore[union-attr]
-        # As after a kill before the first snapshot.
-        from tres_crawler.store.tables import snapshots
-
-        await connection.execute(snapshots.delete())
+    turned = {page.number: not page.relevant for page in policy_of(crawl)._history}
+    assert database._engine
+    async with database._engine.begin() as connection:
+        # As `tres topic rejudge` does while the crawl lies still.
+        await connection.execute(page_table.update().values(relevant=~page_table.c.relevant))
     again = policy_of(await Crawl.load(database, crawl.id, {"max_pages": 80}))
-    await again.catch_up()
-    assert again._learner.last_page == 60
-    # One gradient step for each of the pages: a kill costs no lessons.
-    assert again.version == 60
+    heads = again._learner.replay.arrays()["heads"]
+    assert {int(head["page"]): bool(head["reward"]) for head in heads} == {0: True, **turned}
     await again.close()
+
+
+async def test_a_snapshot_is_never_saved_under_a_version_it_has_not_reached(
+    site: SmallSite, database: Database
+) -> None:
+    """Else the one that a restarted crawl saves next would stand below it, and be passed over."""
+    good_and_bad_web(site)
+    policy = policy_of(await started(site, database))
+    await policy.catch_up()
+    before = policy.version
+    taken = policy._trainer.snapshot
+
+    async def then_learn_more() -> bytes:
+        body = await taken()
+        policy._trainer.remember(Transition(1, np.zeros(10, np.float32), 1.0, np.zeros((0, 10), np.float32)))
+        await policy.catch_up()
+        return body
+
+    policy._trainer.snapshot = then_learn_more  # type: ignore[method-assign]
+    (insert, _, _) = await policy.snapshot()
+    assert {row["version"] for row in insert.rows} == {before}
+    assert policy.version > before
+    await policy.close()
 
 
 async def test_at_one_slot_a_seed_makes_a_crawl_repeatable(site: SmallSite, database: Database) -> None:
@@ -130,6 +196,29 @@ async def test_a_new_judges_rewards_regrow_the_tree_and_correct_the_learner(
     again = await policy.judged_again({1: True}, ("tennis",), judge_version=2)
     await database.write(*again)
     await reloaded._policy.close()
+
+
+async def test_a_learner_gone_astray_is_told_as_an_event_and_the_crawl_goes_on(
+    site: SmallSite, database: Database
+) -> None:
+    good_and_bad_web(site)
+    crawl = await started(site, database, crawl={"max_pages": 30})
+    policy = policy_of(crawl)
+    await policy.catch_up()
+    policy._learner._online.last.bias.data.fill_(1e6)
+    assert (await crawl.run()).stop_reason is StopReason.BUDGET
+    told = await crawls.newest_event(database, crawl.id, "divergence")
+    assert told and "no rewards can add up to" in told["reason"]
+    assert told["learning_rate"] < policy._learn.learning_rate
+    assert np.abs(policy._trainer.values(np.zeros((1, 10), np.float32))).max() < 10
+
+
+async def test_the_learner_is_saved_at_200_pages_and_then_whenever_they_have_grown_by_a_tenth_and_100(
+    site: SmallSite, database: Database
+) -> None:
+    policy = policy_of(await started(site, database))
+    assert [pages for pages in range(1, 1001) if policy.is_snapshot_due(pages)] == [200, 320, 452, 597, 756, 931]
+    await policy.close()
 
 
 @pytest.mark.parametrize(
@@ -207,6 +296,27 @@ async def test_a_frontier_that_runs_dry_says_so(site: SmallSite, database: Datab
     summary = await (await started(site, database)).run()
     assert (summary.pages, summary.stop_reason, summary.waiting) == (2, StopReason.FRONTIER_EMPTY, 0)
     assert [row.relevant for row in await pages.outcomes(database, 1)] == [True, True]
+    out = Console(file=StringIO(), width=120)
+    print_end(out, summary, None)
+    assert isinstance(out.file, StringIO)
+    assert "Stopped: frontier_empty." in out.file.getvalue()
+    assert "add seeds to reach more of the web" in out.file.getvalue()
+
+
+async def test_a_learner_that_a_newer_program_has_saved_is_refused_and_stays_as_it_is(
+    site: SmallSite, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good_and_bad_web(site)
+    with monkeypatch.context() as newer:
+        newer.setattr(snapshot, "FORMAT", snapshot.FORMAT + 1)
+        crawl = await started(site, database, crawl={"max_pages": 10})
+        await crawl.run()
+    saved = await learning.newest(database, crawl.id, learning.LEARNER)
+    with pytest.raises(ModelError, match=r"a newer one has saved it\. Use a newer program, or begin a new crawl"):
+        await Crawl.load(database, crawl.id, {"max_pages": 20})
+    with pytest.raises(ModelError, match="a newer one has saved it"):
+        await started(site, database, policy_from=crawl.id)
+    assert saved == await learning.newest(database, crawl.id, learning.LEARNER)
 
 
 async def test_a_learner_that_has_learned_nothing_since_can_be_saved_again(site: SmallSite, database: Database) -> None:

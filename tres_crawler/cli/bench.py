@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +16,7 @@ from tres_crawler.experiments import focused as crawling
 from tres_crawler.experiments import focused_plots
 from tres_crawler.experiments import frontier as waiting
 from tres_crawler.experiments.plan import REPORTED, Plan
-from tres_crawler.experiments.report import Report, Say
+from tres_crawler.experiments.report import Report, Say, joined
 from tres_crawler.simweb.describe import make_folder
 
 app = typer.Typer(help="Measure what this crawler does, beside other ways to do it.", no_args_is_help=True)
@@ -131,7 +130,7 @@ def focused(
         quick=quick,
         judge="own" if own_judge else "shared",
     )
-    names = crawling.chosen_parts(parts or ())
+    names = crawling.chosen_parts(parts or (), plan)
     if plots:
         make_folder(plots)
     reports: list[Report] = []
@@ -142,7 +141,7 @@ def focused(
         if not as_json:
             show(reports[-1], as_json)
     if as_json:
-        print(json.dumps([asdict(report) for report in reports], indent=2))
+        show(joined(reports), as_json)
 
 
 @app.command("recrawl")

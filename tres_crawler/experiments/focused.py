@@ -13,7 +13,7 @@ from tres_crawler.experiments.cells import Figures
 from tres_crawler.experiments.harvests import harvest_row, late, mean_of, share_of, spread, spread_of, variance_of
 from tres_crawler.experiments.lag import loop_lag
 from tres_crawler.experiments.matrix import matrix
-from tres_crawler.experiments.plan import PLACES, Plan
+from tres_crawler.experiments.plan import PLACES, REPORTED, Plan
 from tres_crawler.experiments.ranking import BEST
 from tres_crawler.experiments.report import Check, Report
 from tres_crawler.explaining import nearest
@@ -211,7 +211,9 @@ async def telling_apart(plan: Plan) -> Report:
     """How many of the best waiting links lead to relevant pages when a crawl has ended, by score."""
     plan = plan.of(1500, 2)
     (figures,) = (await plan.run({"tres": plan.cells()})).values()
-    ranked = [f["ranking"]["best"] for f in figures if f["ranking"]]
+    # A crawl that was kept by an older program has none.
+    told = [f["ranking"] for f in figures if f.get("ranking")]
+    ranked = [one["best"] for one in told]
     rows = [
         {
             "score": name,
@@ -222,9 +224,7 @@ async def telling_apart(plan: Plan) -> Report:
         }
         for name in dict.fromkeys(name for best in ranked for name in best)
     ]
-    waiting = {
-        name: spread([f["ranking"][name] for f in figures if f["ranking"]], 0) for name in ("waiting", "relevant")
-    }
+    waiting = {name: spread([one[name] for one in told], 0) for name in ("waiting", "relevant")}
     return plan.report("ranking", rows, [], **waiting)
 
 
@@ -244,9 +244,19 @@ PARTS: Mapping[str, Callable[[Plan], Coroutine[Any, Any, Report]]] = {
 }
 
 
-def chosen_parts(names: Sequence[str]) -> list[str]:
-    """The matrix of policies when none is named."""
+def chosen_parts(names: Sequence[str], plan: Plan) -> list[str]:
+    """The matrix of policies when none is named; what is asked for must count for all of them."""
     for name in names:
         if name not in PARTS:
             raise ConfigError(f'There is no part "{name}" of this bench.{nearest(name, PARTS)}')
-    return [name for name in PARTS if name in names] or ["matrix"]
+    chosen = [name for name in PARTS if name in names] or ["matrix"]
+    for option, given, parts in (
+        ("--max", plan.caps, ("matrix",)),
+        ("--family", plan.family != REPORTED, ("matrix",)),
+        ("--only-kept", plan.only_kept, ("matrix",)),
+        ("--policy", plan.policies, ("matrix", "learn")),
+    ):
+        others = [name for name in chosen if name not in parts]
+        if given and others:
+            raise ConfigError(f"{option} is for {' and '.join(parts)}; it means nothing to {', '.join(others)}.")
+    return chosen

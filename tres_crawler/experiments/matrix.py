@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
+from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.cells import CURVE_EVERY, ORACLE, Cell, Figures, Judge, kept_cells, run_cells
 from tres_crawler.experiments.harvests import late, spread
 from tres_crawler.experiments.orderings import orderings
@@ -72,7 +73,9 @@ VARIANTS = (
 def chosen_rows(plan: Plan) -> list[Row]:
     """The key policies under every cap first, then the others, then the variants."""
     if plan.quick:
-        return [Row(name, "50", name) for name in plan.policies or ("tres", "best-first")]
+        return [
+            Row(name, cap, name) for cap in plan.caps or ("50",) for name in plan.policies or ("tres", "best-first")
+        ]
     caps = plan.caps or CAPS
     rows = [Row(name, cap, name) for group in (KEY, REST) for cap in caps for name in group]
     wanted = [*rows, *(row for row in VARIANTS if row.cap in caps)]
@@ -83,6 +86,10 @@ async def matrix(plan: Plan) -> Report:
     """All rows on all places with all seeds."""
     plan = plan.of(2000, 3)
     rows = chosen_rows(plan)
+    if not rows:
+        raise ConfigError(
+            f"The matrix has no row of {', '.join(plan.policies)} under MAX {', '.join(plan.caps)}; sync has 50 only."
+        )
     cells = {row: row.cells(plan) for row in rows}
     # Seed by seed within a cap: a bench that is stopped early has whole caps, then some of every row.
     wanted = [cell for cap in dict.fromkeys(row.cap for row in rows) for cell in _mixed(cells, cap)]
@@ -201,38 +208,40 @@ def _against_all(cap: str, policies: Mapping[str, Sequence[Figures]]) -> list[Ch
     others = {name: f for name, f in policies.items() if name not in ("tres", ORACLE) and "," not in name}
     if not mine or not others:
         return []
-    best = max(others, key=lambda name: _harvest(others[name]))
-    apart = round(100 * (_harvest(mine) - _harvest(others[best])), 1)
-    checks = [Check.at_least(f"MAX {cap}: tres - {best}, the best other, points", apart, 0)]
-    level = {name: f for name, f in others.items() if 100 * _harvest(f) >= 100 * _harvest(mine) - NEAR}
-    rivals = level if cap == "none" else others
+    pairs = {name: pair for name, other in others.items() if all(pair := _on_shared_topics(mine, other))}
+    if not pairs:
+        return []
+    ahead = {name: 100 * (_harvest(ours) - _harvest(theirs)) for name, (ours, theirs) in pairs.items()}
+    wider = {name: _sites(ours) / max(_sites(theirs), 1) for name, (ours, theirs) in pairs.items()}
+    best = min(ahead, key=lambda name: ahead[name])
+    checks = [Check.at_least(f"MAX {cap}: tres - {best}, the best other, points", round(ahead[best], 1), 0)]
+    rivals = [name for name in pairs if cap != "none" or ahead[name] <= NEAR]
     if rivals:
-        widest = max(rivals, key=lambda name: _sites(rivals[name]))
+        widest = min(rivals, key=lambda name: wider[name])
         which = "of those not behind in harvest" if cap == "none" else "of all others"
-        checks.append(
-            Check.at_least(
-                f"MAX {cap}: relevant sites, tres : {widest}, the most {which}",
-                round(_sites(mine) / max(_sites(rivals[widest]), 1), 2),
-                1,
-            )
-        )
+        name = f"MAX {cap}: relevant sites, tres : {widest}, the most {which}"
+        checks.append(Check.at_least(name, round(wider[widest], 2), 1))
     return checks
 
 
 def _ratio(name: str, mine: Sequence[Figures], other: Sequence[Figures], goal: float) -> Check:
-    """On the topics that both have by now; none if there is no such."""
+    """None if there is nothing to compare."""
+    ours, theirs = _on_shared_topics(mine, other)
+    return Check.at_least(name, round(_harvest(ours) / max(_harvest(theirs), 1e-9), 2) if ours else None, goal)
+
+
+def _on_shared_topics(mine: Sequence[Figures], other: Sequence[Figures]) -> tuple[list[Figures], list[Figures]]:
+    """The crawls of topics that both have by now."""
     both = {f["topic"] for f in mine} & {f["topic"] for f in other}
-    if not both:
-        return Check.at_least(name, None, goal)
-    ours, theirs = (_harvest([f for f in figures if f["topic"] in both]) for figures in (mine, other))
-    return Check.at_least(name, round(ours / max(theirs, 1e-9), 2), goal)
+    return [f for f in mine if f["topic"] in both], [f for f in other if f["topic"] in both]
 
 
 def _most_behind(mine: Sequence[Figures], other: Sequence[Figures]) -> float | None:
     """By how many points harvest so far is behind the other's at its worst."""
-    pairs = zip(_so_far(mine), _so_far(other), strict=False)
+    ours, theirs = _on_shared_topics(mine, other)
+    pairs = zip(_so_far(ours), _so_far(theirs), strict=False)
     late_pairs = list(pairs)[EARLY_PAGES // CURVE_EVERY :]
-    return round(max(100 * (theirs - ours) for ours, theirs in late_pairs), 1) if late_pairs else None
+    return round(max(100 * (their - our) for our, their in late_pairs), 1) if late_pairs else None
 
 
 def _so_far(figures: Sequence[Figures]) -> list[float]:

@@ -27,8 +27,10 @@ def ranking(known: KnownLinks, web: Web, topic: str) -> dict[str, Any]:
     """Of each score: which share of its best waiting links lead to relevant pages, by truth.
 
     `taught` is what boosted trees make of the same features when they are told the truth of half of the sites; it and
-    `value there` are judged on the other half.
+    `value there` are judged on the other half. Nothing is told of a crawl that has left no link.
     """
+    if not known.waiting.any():
+        return {}
     true = np.array([web.topic_of(*split(url)) == topic for url in known.urls], bool)
     waits = known.waiting
     scores: dict[str, Floats] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -55,6 +55,19 @@ class Report:
             title = f"bench {self.bench}: {part}" if part else f"bench {self.bench}"
             yield _table(title, [{name: row[name] for name in row if name != "part"} for row in rows])
         yield _table("checks", [{**asdict(check), "holds": "yes" if check.holds else "NO"} for check in self.checks])
+
+
+def joined(reports: Sequence[Report]) -> Report:
+    """Reports on parts of one bench as one, settings by part; a single one stays as it is."""
+    if len(reports) == 1:
+        return reports[0]
+    by_part = {report.settings["part"]: report for report in reports}
+    return Report(
+        reports[0].bench,
+        {part: report.settings for part, report in by_part.items()},
+        [{"part": part, **row} for part, report in by_part.items() for row in report.rows],
+        [replace(check, name=f"{part}: {check.name}") for part, report in by_part.items() for check in report.checks],
+    )
 
 
 def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -59,7 +59,6 @@ class LeafStatistics:
     experiences: Ints
     mean_rewards: npt.NDArray[np.float64]
     """Not a number where there is no experience."""
-    variances: npt.NDArray[np.float64]
 
 
 class Tree:
@@ -254,8 +253,7 @@ class Tree:
         rewards = self._seen[np.frombuffer(b"".join(members), np.int32), -1].astype(np.float64)
         divisor = np.where(sizes > 0, sizes, np.nan)
         means = np.bincount(of_leaf, rewards, len(leaves)) / divisor
-        variances = np.bincount(of_leaf, (rewards - means[of_leaf]) ** 2, len(leaves)) / divisor
-        return LeafStatistics(leaves, self._depth[leaves], sizes, means, variances)
+        return LeafStatistics(leaves, self._depth[leaves], sizes, means)
 
     def rules(self, leaf: int, names: Sequence[str]) -> tuple[str, ...]:
         """What is true of all vectors of a leaf, a condition for each feature on its path: `0.2 ≤ path ratio < 0.5`."""

@@ -26,7 +26,7 @@ class Transition:
     page: int
     """Number of the page, by which a new judge finds it again; 0 for what no page stands behind."""
     features: Floats
-    """Of the link that led to the page, refreshed when it was chosen."""
+    """Of the link that led to the page, as known just before it arrived."""
     reward: float
     outlinks: Floats
     """(n, dim): the links placed from the page, for the next step."""

@@ -20,7 +20,7 @@ from tres_crawler.errors import ModelError
 FORMAT = 1
 """Raised by one whenever older programs could not read what is written."""
 SEAL_BYTES = 16
-DAMAGED = "The saved learner is damaged, or is none. Start without it: the crawl then learns anew."
+DAMAGED = "The saved learner is damaged, or is none. Begin a new crawl without it."
 
 
 @dataclass(frozen=True)
@@ -76,19 +76,19 @@ def unpack(saved: bytes, shape: Shape) -> Snapshot:
     if version > FORMAT:
         raise ModelError(
             f"The saved learner has format {version}, but this program reads up to {FORMAT}: a newer one has saved it. "
-            "Use a newer program, or start without the saved learner."
+            "Use a newer program, or begin a new crawl without it."
         )
     features, dim, hidden = header["features"], header["dim"], tuple(header["hidden"])
     if (features, dim) != (shape.features, shape.dim):
         raise ModelError(
             f'The saved learner was taught the features "{features}" ({dim} numbers a link), but this crawl describes '
-            f'links by "{shape.features}" ({shape.dim}). Give both the same features.set and features.site, or start '
-            "without the saved learner."
+            f'links by "{shape.features}" ({shape.dim}). Give both the same features.set and features.site, or begin '
+            "a new crawl without it."
         )
     if hidden != shape.hidden:
         raise ModelError(
             f"The saved learner has hidden layers of {hidden}, but this crawl's have {shape.hidden}. "
-            "Set learn.hidden to the same, or start without the saved learner."
+            "Set learn.hidden to the same, or begin a new crawl without it."
         )
     return Snapshot(header, arrays)
 

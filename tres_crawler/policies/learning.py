@@ -25,7 +25,7 @@ from tres_crawler.store.pages import PageRecord
 
 FIRST_SNAPSHOT = 200
 SNAPSHOT_GROWTH = 1.1
-"""The learner is saved whole when the pages have grown by a tenth; what came later is remembered from the store."""
+"""The learner is saved whole when the pages have grown by a tenth and 100; later ones are remembered from the store."""
 KNOWN_SITE = {"pages": 1.0, "balanced": 0.5, "sites": 0.1}
 """What a relevant page of a site already known to be relevant is worth, beside the first one of a new site."""
 
@@ -59,6 +59,7 @@ class LearningPolicy(ABC):
         self._known = Known()
         self._relevant_sites: set[int] = set()
         self._history: list[PageFact] = []
+        self._rewards: dict[int, float] = {}
         self._rows: dict[int, Floats] = {}
         """Of the link that each page came of."""
         self._next_snapshot = FIRST_SNAPSHOT
@@ -98,7 +99,28 @@ class LearningPolicy(ABC):
         saved = await learning.experiences(database, self._crawl)
         rows = learning.matrix((row.features for row in saved), self._describer.width)
         self._rows = dict(zip((row.page for row in saved), rows, strict=True))
-        rewards = self._count_anew(pages)
+        await self._load(database)
+        learned = self._learner.last_page
+        rewards = self._count_anew(page for page in pages if page.number <= learned)
+        # A judge, or a person, may have had another word since the learner was saved.
+        self._learner.relabel(rewards)
+        if not len(self._learner.replay):
+            seeds = await links.features_of_seeds(database, self._crawl)
+            self._promise(self._features(learning.matrix(seeds, self._describer.width)))
+        outlinks = await links.features_by_source(database, self._crawl, learned)
+        for page in pages:
+            if page.number > learned:
+                vector = self._describer.refresh(self._rows[page.number][None], np.array([page.site]), self._known)[0]
+                found = self._features(learning.matrix(outlinks.get(page.number, ()), self._describer.width))
+                rewards[page.number] = self._count(page)
+                self._trainer.remember(Transition(page.number, vector, rewards[page.number], found))
+                # One after the other, so that no gradient step is dropped: a kill must not cost lessons.
+                await self._trainer.caught_up()
+        known = np.array([rewards[row.page] for row in saved], np.float32)
+        await self._take_up(database, self._features(rows), known, judge_version)
+
+    async def _load(self, database: Database) -> None:
+        """The learner as it was last saved, or what it begins with."""
         snapshot = await learning.newest(database, self._crawl, learning.LEARNER)
         policy = await learning.newest(database, self._crawl, learning.POLICY)
         if snapshot:
@@ -108,39 +130,29 @@ class LearningPolicy(ABC):
         elif self._learn.start == "shipped":
             self._learner.begin_with(await asyncio.to_thread(shipped_policy))
         self._trainer.weights = self._learner.weights()
-        known = np.array([rewards[row.page] for row in saved], np.float32)
-        await self._take_up(database, self._features(rows), known, judge_version)
-        learned = self._learner.last_page
-        for row in saved:
-            if row.page > learned:
-                found = await links.features_of(database, self._crawl, row.page)
-                outlinks = self._features(learning.matrix(found, self._describer.width))
-                vector = self._features(self._rows[row.page])
-                # By the trainer, which owes them their gradient steps: a kill must not cost lessons.
-                self._trainer.remember(Transition(row.page, vector, rewards[row.page], outlinks))
 
     def describe_seeds(self, seeds: Sequence[Outlink], sites: Numbers) -> Floats:
         """Links from nowhere; the learner starts with the promise that they pay (TRES, sec. 2.4.2)."""
         certain = np.ones(len(seeds), np.float32)
         described = self._describer.describe(None, seeds, certain, sites, self._known)
-        features = self._features(described)
-        for vector in features:
-            self._trainer.remember(Transition(0, vector, 1.0, features[:0]))
+        self._promise(self._features(described))
         return described
+
+    def _promise(self, seeds: Floats) -> None:
+        for vector in seeds:
+            self._trainer.remember(Transition(0, vector, 1.0, seeds[:0]))
 
     # ---- learning from pages ----
 
     def arrive(
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
-        relevant = page.reward > 0
         assert page.link.features is not None
         row = page.link.features.copy()
         row[: self._describer.dim] = rounded(self._features(row))
         refreshed = self._refreshed(row[None], np.array([page.link.host], np.int32))[0]
-        reward = self._reward(page.site, relevant)
         self._rows[page.number] = row
-        self._enter(PageFact(page.number, page.link.source, page.site, relevant))
+        reward = self._count(PageFact(page.number, page.link.source, page.site, page.reward > 0))
         described = self.describe_more(page, outlinks, looks, sites)
         experience = learning.new_experience(self._crawl, page.number, row, reward)
         saved = [experience, *self._experience(self._features(row), reward)]
@@ -159,7 +171,7 @@ class LearningPolicy(ABC):
     ) -> list[Change]:
         """Another judge, another meaning of reward: the frontier grows anew, the learner's rewards are corrected."""
         self._describer = Describer(self._feature_settings, keywords)
-        before = self._count_anew(self._history)
+        before = self._rewards
         rewards = self._count_anew(
             [page._replace(relevant=relevant.get(page.number, page.relevant)) for page in self._history]
         )
@@ -177,9 +189,11 @@ class LearningPolicy(ABC):
         return True
 
     async def snapshot(self) -> list[Change]:
+        # Read first: saved under a version it has not reached, it would stand above what a restart saves next.
+        version = self.version
         whole, policy = await self._trainer.snapshot(), await self._trainer.policy()
-        told = crawls.event(self._crawl, "learner", version=self.version, loss=self._trainer.loss)
-        return [*learning.new_snapshot(self._crawl, self.version, whole, policy), told]
+        told = crawls.event(self._crawl, "learner", version=version, loss=self._trainer.loss)
+        return [*learning.new_snapshot(self._crawl, version, whole, policy), told]
 
     async def close(self) -> None:
         await self._trainer.close()
@@ -196,12 +210,6 @@ class LearningPolicy(ABC):
         """What the tree and the learner see of rows."""
         return rows[..., : self._describer.dim]
 
-    def _enter(self, page: PageFact) -> None:
-        before = self._paths.get(page.source) if page.source else None
-        self._paths[page.number] = PathState.of(before, page.relevant)
-        self._describer.learn(self._rows[page.number], page.site, page.relevant, self._known)
-        self._history.append(page)
-
     def _reward(self, site: int, relevant: bool) -> float:
         if not relevant:
             return 0.0
@@ -212,12 +220,17 @@ class LearningPolicy(ABC):
     def _count_anew(self, pages: Iterable[PageFact]) -> dict[int, float]:
         """Paths, sites and rewards of all pages, in order; the reward of each."""
         self._paths, self._known, self._history = {}, Known(), []
-        self._relevant_sites = set()
-        rewards = {}
-        for page in pages:
-            rewards[page.number] = self._reward(page.site, page.relevant)
-            self._enter(page)
-        return rewards
+        self._relevant_sites, self._rewards = set(), {}
+        return {page.number: self._count(page) for page in pages}
+
+    def _count(self, page: PageFact) -> float:
+        """Enter a page into paths, sites, words and history; its reward."""
+        before = self._paths.get(page.source) if page.source else None
+        self._paths[page.number] = PathState.of(before, page.relevant)
+        self._describer.learn(self._rows[page.number], page.site, page.relevant, self._known)
+        self._history.append(page)
+        reward = self._rewards[page.number] = self._reward(page.site, page.relevant)
+        return reward
 
     def _diverged(self, told: Divergence) -> None:
         self._tell(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from tres_crawler.frontier.scored import ScoredFrontier
 from tres_crawler.policies.policy import Floats, PageFact, Surroundings
 from tres_crawler.policies.relived import RelivedPolicy
 from tres_crawler.records import Offer, Outlink
+from tres_crawler.store.database import Change
 from tres_crawler.text import words
 from tres_crawler.vectors import Vectors, unit
 
@@ -24,16 +25,21 @@ DISCOUNT = 0.3
 class SarsaPolicy(RelivedPolicy):
     """Values are linear in the path's statistics and the link's cosine to the topic, with no keyword in them.
 
-    A link is valued once, when it is placed. What was fetched moves towards its reward and the best of its own
-    outlinks: the only next step that the method looks at (TRES, sec. 2.4.2).
+    A link is valued once, when it is placed, and anew after a restart. What was fetched moves towards its reward and
+    the best of its own outlinks: the only next step that the method looks at (TRES, sec. 2.4.2).
     """
 
     def __init__(self, around: Surroundings, vectors: Vectors) -> None:
         super().__init__(around.crawl, ScoredFrontier(self._scores))
         self._vectors_of_words = vectors
-        known = [vector for vector in map(vectors.phrase, around.keywords) if vector is not None]
-        self._topic: Floats = unit(np.mean(known, axis=0)) if known else np.zeros(vectors.dimensions, np.float32)
+        self._topic = self._middle(around.keywords)
         self._forget()
+
+    async def judged_again(
+        self, relevant: Mapping[int, bool], keywords: Sequence[str], judge_version: int
+    ) -> list[Change]:
+        self._topic = self._middle(keywords)
+        return await super().judged_again(relevant, keywords, judge_version)
 
     def _forget(self) -> None:
         self._weights = np.array(FIRST_WEIGHTS, np.float32)
@@ -58,6 +64,12 @@ class SarsaPolicy(RelivedPolicy):
         rows[:, :3] = self._paths[page.number].features() if page else 0.0
         rows[:, 3] = [self._cosine(outlink) for outlink in outlinks]
         return rows
+
+    def _middle(self, keywords: Sequence[str]) -> Floats:
+        vectors = self._vectors_of_words
+        known = [vector for vector in map(vectors.phrase, keywords) if vector is not None]
+        middle: Floats = unit(np.mean(known, axis=0)) if known else np.zeros(vectors.dimensions, np.float32)
+        return middle
 
     def _cosine(self, outlink: Outlink) -> float:
         rows = self._vectors_of_words.rows([*words(outlink.anchor), *url_words(outlink.url)])

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 from tres_crawler.records import Link, LinkState, Offer
 from tres_crawler.store.database import AnyRow, Change, Database
-from tres_crawler.store.tables import hosts, links, sites
+from tres_crawler.store.tables import hosts, links, pages, sites
 from tres_crawler.text import fingerprint
 
 _THIS = (links.c.crawl == bindparam("of_crawl"), links.c.number == bindparam("of_link"))
@@ -136,10 +136,32 @@ async def waiting_columns(database: Database, crawl: int) -> WaitingColumns:
     return WaitingColumns(np.array(numbers, np.int32), np.array(hosts, np.int32), list(features))
 
 
-async def features_of(database: Database, crawl: int, source: int) -> list[bytes]:
-    """Of the links that were found on a page."""
+FEATURES_BY_SOURCE = (
+    select(pages.c.number, links.c.features)
+    .join(
+        links,
+        (links.c.crawl == pages.c.crawl)
+        # Its links have numbers of their own in a row; by their source they could be found in a scan of all only.
+        & links.c.number.between(pages.c.first_link, pages.c.first_link + pages.c.new_links - 1),
+    )
+    .where(pages.c.crawl == bindparam("of_crawl"), pages.c.number > bindparam("after"), links.c.features.is_not(None))
+)
+
+
+async def features_by_source(database: Database, crawl: int, after: int) -> dict[int, list[bytes]]:
+    """Of the links that were new on pages, by page number; only of pages later than `after`."""
+    found: dict[int, list[bytes]] = {}
+    for number, features in await database.rows(FEATURES_BY_SOURCE, {"of_crawl": crawl, "after": after}):
+        found.setdefault(number, []).append(features)
+    return found
+
+
+async def features_of_seeds(database: Database, crawl: int) -> list[bytes]:
+    """Of the links that stand on no page, but for those that they were redirected to."""
     found = await database.rows(
-        select(links.c.features).where(links.c.crawl == crawl, links.c.source == source, links.c.features.is_not(None))
+        select(links.c.features)
+        .where(links.c.crawl == crawl, links.c.source.is_(None), links.c.hops == 0, links.c.features.is_not(None))
+        .order_by(links.c.number)
     )
     return [row.features for row in found]
 
