@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tres_crawler.caps import parse_site_cap
 from tres_crawler.config import Settings
 from tres_crawler.features import Describer, Known
 from tres_crawler.frontier.tree import Growth, Node, Tree
@@ -18,7 +19,7 @@ from tres_crawler.records import LinkState, Outcome
 from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.model import Form, Page, Web
 from tres_crawler.store import crawls, judging, learning, links, pages
-from tres_crawler.store.database import Database
+from tres_crawler.store.database import AnyRow, Database
 from tres_crawler.store.datadir import DataDir
 
 TREES = ("tres", "tres-paper", "tree-random")
@@ -92,6 +93,7 @@ class KnownLinks:
 
     urls: list[str]
     waiting: npt.NDArray[np.bool_]
+    """Whether each could still have been fetched: not if its site has had all the pages it may have."""
     sites: npt.NDArray[np.int64]
     promises: Floats
     columns: tuple[str, ...]
@@ -126,7 +128,7 @@ async def known_links(data: Path, crawl: int) -> KnownLinks | None:
     features = describer.refresh(placed, sites, known)
     return KnownLinks(
         urls=[row.url for row in rows],
-        waiting=np.array([row.state == LinkState.WAITING for row in rows], bool),
+        waiting=np.array([row.state == LinkState.WAITING for row in rows], bool) & ~_full(settings, saved, sites),
         sites=sites,
         promises=np.array([row.promise for row in rows]),
         columns=describer.columns,
@@ -134,6 +136,16 @@ async def known_links(data: Path, crawl: int) -> KnownLinks | None:
         values=learner.weights().values(features),
         values_as_placed=learner.weights().values(placed[:, : describer.dim]),
     )
+
+
+def _full(settings: Settings, saved: Sequence[AnyRow], sites: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Of which links the site is at its cap, after these pages."""
+    cap = parse_site_cap(settings.crawl.max_per_site)
+    if cap is None:
+        return np.zeros(len(sites), bool)
+    fetched = np.bincount([row.site for row in saved], minlength=int(sites.max(initial=0)) + 1)
+    full: npt.NDArray[np.bool_] = fetched[sites] >= cap.end
+    return full
 
 
 # ---- hubs ----
