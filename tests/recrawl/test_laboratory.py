@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
@@ -116,6 +117,45 @@ def test_a_full_gradient_also_lowers_what_comes_next() -> None:
             learner.learn(here, 0, -3.0, there)
         moved[gradient] = float(learner.values(there).max() - before)
     assert moved[Gradient.FULL] > moved[Gradient.SEMI] + 0.3
+
+
+@pytest.mark.parametrize("gradient", Gradient)
+def test_a_step_goes_down_the_bellman_error_by_what_its_gradient_lets_move(gradient: Gradient) -> None:
+    """FG-DQN, eq. 9: both terms move; in DQN and double DQN the target stands still, valued by an older copy."""
+    learner = QLearner(3, 4, (6, 5), 0.9, gradient, seed=2)
+    network, rng = learner._network, chance(4)
+    for weights in (*network.weights, *learner._older):
+        weights += rng.normal(0, 0.3, weights.shape).astype(np.float32)
+    states, after = rng.random((2, 40, 3))
+    actions, rewards = rng.integers(4, size=40), rng.random(40)
+    learner._states[:40], learner._after[:40] = states, after
+    learner._actions[:40], learner._rewards[:40] = actions, rewards
+
+    def values(weights: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
+        for at in (0, 2):
+            rows = np.maximum(rows @ weights[at] + weights[at + 1], 0)
+        return np.asarray(rows @ weights[4] + weights[5])
+
+    def target(weights: Sequence[np.ndarray]) -> np.ndarray:
+        ours, older, at = values(weights, after), values(learner._older, after), np.arange(40)
+        pays = {Gradient.FULL: ours.max(1), Gradient.SEMI: older.max(1), Gradient.DOUBLE: older[at, ours.argmax(1)]}
+        return np.asarray(rewards + 0.9 * pays[gradient])
+
+    fixed = [one.astype(float) for one in network.weights]
+    standing = target(fixed)
+
+    def error(weights: Sequence[np.ndarray]) -> float:
+        wanted = target(weights) if gradient is Gradient.FULL else standing
+        return float(((wanted - values(weights, states)[np.arange(40), actions]) ** 2).mean())
+
+    learner._step(np.arange(40))
+    for layer, mean in enumerate(network._means):
+        for place in np.ndindex(mean.shape):
+            low, high = ([one.copy() for one in fixed] for _ in range(2))
+            low[layer][place] -= 1e-6
+            high[layer][place] += 1e-6
+            slope = (error(high) - error(low)) / 2e-6
+            assert mean[place] / (1 - network.FIRST) == pytest.approx(slope, abs=1e-3)
 
 
 def test_a_network_begins_anew_when_it_has_too_few_places() -> None:
