@@ -215,6 +215,19 @@ def test_covering_asks_each_source_once_a_round_and_those_near_a_change_first() 
     assert np.mean(rounds[:, 6:] < 4) < 0.3
 
 
+def test_covering_asks_the_nearest_to_any_change_first_not_the_one_near_to_many() -> None:
+    """Source 3 is a little near to three that have changed, source 4 nearer to one of them, source 5 to none."""
+    nearness = np.zeros((6, 6))
+    nearness[:3, 3], nearness[0, 4] = 0.5, 0.6
+    for seed in range(20):
+        scheduler = ActiveCovering(chance(seed), nearness, by_chance=0.5)
+        for number in range(6):
+            scheduler.add(Source(number, number, 0.0))
+        for number in range(3):
+            scheduler.observe(number, 1.0, Finding(True, 1.0))
+        assert list(scheduler.choose(2.0, 3)) == [4, 3, 5]
+
+
 def test_the_second_policy_decides_after_so_many_visits() -> None:
     class Only(RankedScheduler):
         def __init__(self, number: int) -> None:
