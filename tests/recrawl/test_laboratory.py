@@ -204,6 +204,41 @@ def test_groups_part_the_often_changing_and_the_dear_from_the_others() -> None:
     assert found[4:8] == found[8:] == [0, 2, 1, 3]
 
 
+def visits_of(number: int, scheduler: Exp3, slots: int) -> float:
+    """The share of a source among so many choices, all of them given back."""
+    chosen: list[int] = []
+    for slot in range(slots):
+        chosen += scheduler.choose(slot + 1.0, 1)
+        scheduler.give_back(chosen[-1])
+    return chosen.count(number) / slots
+
+
+def test_exp3_pays_what_was_found_by_how_unlikely_it_was_drawn_and_mixes_in_blind_draws() -> None:
+    """Auer et al.: w ← w · exp(γ · x / (p · K)), and p = (1 − γ) · w / Σw + γ / K."""
+    scheduler = Exp3(chance(), 0.4)
+    for number in range(4):
+        scheduler.add(Source(number, number, 0.0))
+    weights = np.ones(4)
+    for slot in range(6):
+        chances = 0.6 * weights / weights.sum() + 0.4 / 4
+        (number,) = scheduler.choose(slot + 1.0, 1)
+        scheduler.observe(number, slot + 1.0, Finding(True, 0.8))
+        weights[number] *= np.exp(0.4 * 0.8 / (chances[number] * 4))
+    chances = 0.6 * weights / weights.sum() + 0.4 / 4
+    assert [visits_of(number, scheduler, 4000) for number in range(4)] == pytest.approx(chances, abs=0.025)
+
+
+def test_exp3_gives_the_chances_of_a_source_that_is_gone_to_the_others_as_they_have_earned() -> None:
+    scheduler = Exp3(chance(), 0.1)
+    for number in range(3):
+        scheduler.add(Source(number, number, 0.0))
+    for number, hits in ((1, 60), (0, 400)):
+        for slot in range(hits):
+            scheduler.observe(number, float(slot), Finding(True, 1.0))
+    scheduler.retire(0)
+    assert visits_of(1, scheduler, 500) > 0.9
+
+
 def test_covering_asks_each_source_once_a_round_and_those_near_a_change_first() -> None:
     nearness = np.asarray(np.kron(np.eye(2), np.ones((4, 4))), float)
     updates = np.zeros((400, 8), bool)
