@@ -219,13 +219,14 @@ def test_exp3_pays_what_was_found_by_how_unlikely_it_was_drawn_and_mixes_in_blin
     for number in range(4):
         scheduler.add(Source(number, number, 0.0))
     weights = np.ones(4)
-    for slot in range(6):
+    for slot in range(30):
         chances = 0.6 * weights / weights.sum() + 0.4 / 4
         (number,) = scheduler.choose(slot + 1.0, 1)
         scheduler.observe(number, slot + 1.0, Finding(True, 0.8))
         weights[number] *= np.exp(0.4 * 0.8 / (chances[number] * 4))
     chances = 0.6 * weights / weights.sum() + 0.4 / 4
     assert [visits_of(number, scheduler, 4000) for number in range(4)] == pytest.approx(chances, abs=0.025)
+    assert scheduler._odds[:4] / 4 == pytest.approx(chances)
 
 
 def test_exp3_gives_the_chances_of_a_source_that_is_gone_to_the_others_as_they_have_earned() -> None:
