@@ -16,7 +16,7 @@ from tres_crawler.experiments.recrawl import air, bench, live, paper000, paper00
 from tres_crawler.experiments.recrawl.curves import Curve, stochastic_bound, true_index
 from tres_crawler.experiments.recrawl.ephemeral import TABLE_1, always, by_age, inflows, round_robin, simulate
 from tres_crawler.experiments.recrawl.findings import Findings, Options, window_mean
-from tres_crawler.experiments.recrawl.latent import random_model
+from tres_crawler.experiments.recrawl.latent import LatentModel, random_model
 from tres_crawler.experiments.recrawl.pictures import Picture
 from tres_crawler.experiments.recrawl.world import play
 from tres_crawler.experiments.report import Check
@@ -97,6 +97,17 @@ def test_learned_whittle_finds_more_than_turns_and_bandits_on_graphs_of_001() ->
     learned, robin, exp3 = np.mean(hits, axis=0)
     assert learned >= robin + 1
     assert learned >= exp3 + 5
+
+
+def test_nodes_without_neighbours_are_named_and_what_that_means_is_said() -> None:
+    said: list[str] = []
+    model = LatentModel(np.array([0.2, 0.1, 0.3]), np.array([[0.9, 0.5, 0], [0, 0.8, 0], [0, 0, 0.7]]))
+    assert paper001._alone(model, 4, Options(said.append)) == ["graph 5, node 2"]
+    assert len(said) == 1
+    assert said[0].startswith("Without neighbours: graph 5, node 2. They stay in")
+    whole = LatentModel(np.array([0.2, 0.1]), np.full((2, 2), 0.5))
+    assert paper001._alone(whole, 0, Options(said.append)) == []
+    assert len(said) == 1
 
 
 def air_data(folder: Path) -> Path:

@@ -91,6 +91,17 @@ def _exploration(slots: int) -> float:
     return max(hits, key=lambda exploration: hits[exploration])
 
 
+def _alone(model: LatentModel, graph: int, options: Options) -> list[str]:
+    """The nodes of a graph that no neighbour tells of, by name."""
+    nodes = [f"graph {graph + 1}, node {node}" for node in model.isolated]
+    if nodes:
+        options.say(
+            f"Without neighbours: {'; '.join(nodes)}. They stay in, updated by their own events alone; "
+            "what is found elsewhere says nothing of them."
+        )
+    return nodes
+
+
 REFERENCES = {
     "Whittle, rates known": 49.72,
     LEARNED: 49.59,
@@ -105,12 +116,12 @@ def _latent(found: Findings, options: Options) -> None:
     slots = 1500 if options.quick else 6000
     hits: dict[str, list[float]] = {}
     fresh: dict[str, list[float]] = {}
-    isolated = 0
+    isolated: list[str] = []
     exploration = _exploration(slots)
     for graph in range(GRAPHS):
         rng = np.random.default_rng([graph, 100])
         model = random_model(rng)
-        isolated += len(model.isolated)
+        isolated += _alone(model, graph, options)
         for name, way in _ways(model, model.updates(slots, rng), graph, exploration).items():
             visits = way()
             hits.setdefault(name, []).append(100 * visits.hit_rate)
