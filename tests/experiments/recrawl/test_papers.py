@@ -99,6 +99,20 @@ def test_learned_whittle_finds_more_than_turns_and_bandits_on_graphs_of_001() ->
     assert learned >= exp3 + 5
 
 
+def test_learners_of_001_are_paid_by_hits_and_beside_it_by_freshness() -> None:
+    """Of a source that changes all the time every find is fresh; one that changed long ago pays next to nothing."""
+    updates = np.zeros((400, 2), bool)
+    updates[:, 0] = True
+    updates[::20, 1] = True
+    rewards = {
+        name: visits.rewards for name, visits in paper001._learners(updates, 0, np.random.default_rng(1), True).items()
+    }
+    assert len(rewards) == 6
+    assert all(set(one) <= {0, 1} for name, one in rewards.items() if "freshness" not in name)
+    assert all(np.any((one > 0) & (one < 1)) for name, one in rewards.items() if "freshness" in name)
+    assert len(paper001._learners(updates[:20], 0, np.random.default_rng(1), False)) == 4
+
+
 def test_nodes_without_neighbours_are_named_and_what_that_means_is_said() -> None:
     said: list[str] = []
     model = LatentModel(np.array([0.2, 0.1, 0.3]), np.array([[0.9, 0.5, 0], [0, 0.8, 0], [0, 0, 0.7]]))

@@ -84,6 +84,9 @@ def test_an_update_is_found_once_and_its_delay_counts_from_the_first_unseen_one(
     assert visits.hit_rate == 0.75
     assert visits.freshness == pytest.approx((1 + 2 * np.exp(-1)) / 4)
     assert play(updates, RoundRobin(), fresh=True).rewards.sum() == pytest.approx(1 + 2 * np.exp(-1))
+    late = visits.since(2)
+    assert (late.hit_rate, late.freshness) == pytest.approx((1.0, np.exp(-1)))
+    assert late.rewards.tolist() == [1, 1]
 
 
 def by_hand(model: LatentModel, horizon: int) -> float:
