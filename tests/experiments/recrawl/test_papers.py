@@ -79,6 +79,14 @@ def test_the_shares_of_000_agree_to_three_digits_once_two_entries_are_swapped() 
     assert [row["verdict"] for row in found.rows] == ["agrees"] * 4
 
 
+def test_curves_of_000_have_the_spread_of_their_runs_around_them() -> None:
+    picture = paper000._curves("name", "title", {"way": [np.array([1.0, 1.0]), np.array([3.0, 5.0])]}, 2)
+    _, low, high = picture.bands["way"]
+    assert picture.lines["way"][1] == [2, 2.5]
+    assert low == pytest.approx([2 - 1.96, 2.5 - 1.96 * 1.5])
+    assert high == pytest.approx([2 + 1.96, 2.5 + 1.96 * 1.5])
+
+
 def test_learned_rates_earn_what_known_rates_earn_in_000() -> None:
     ways = [paper000.WAYS["Whittle, rates learned"], paper000.WAYS["Whittle, rates known"]]
     learned, known = (
