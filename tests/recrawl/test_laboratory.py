@@ -187,6 +187,22 @@ def test_the_five_columns_tell_what_visits_found_and_how_long_ago() -> None:
     )
 
 
+def test_a_deep_policy_remembers_state_choice_reward_and_the_state_of_the_next_choice() -> None:
+    """FG-DQN, sec. II and Alg. 1: slots since each was chosen, and whether that found a change, as they were before."""
+    scheduler = FullGradient(1, hidden=(8, 4))
+    for number in range(2):
+        scheduler.add(Source(number, number, 0.0))
+    for slot, (number, changed) in enumerate([(0, True), (1, False), (0, False), (0, True)]):
+        scheduler.observe(number, slot + 1.0, Finding(changed, 5.0 * changed))
+    learner = scheduler._network()
+    assert (learner._seen, learner._actions[:3].tolist(), learner._rewards[:3].tolist()) == (3, [0, 1, 0], [5, 0, 0])
+    # The slot is the time so far by the visits so far: 1, 2, 3/2 and 4/3 seconds.
+    expected = [[[1, 0], [1, 0]], [[1 / 2, 1], [2 / 2, 0]], [[2 / 1.5, 1], [1 / 1.5, 0]], [[0.75, 0], [1.5, 0]]]
+    states = np.array(expected) / [FullGradient.SLOTS, 1]
+    assert learner._states[:3].reshape(3, 4, 2)[:, :2] == pytest.approx(states[:3])
+    assert learner._after[:3].reshape(3, 4, 2)[:, :2] == pytest.approx(states[1:])
+
+
 def test_within_a_group_sources_take_turns() -> None:
     groups = Grouped(BanditThompson(chance()), lambda number: number // 4)
     updates = np.zeros((400, 8), bool)
