@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 from tests.settings_page import settings_page
 from tests.simweb_page import simweb_page
-from tres_crawler.config import Settings
+from tres_crawler.config import RecrawlPolicy, Settings
 from tres_crawler.records import StopReason
 
 ROOT = Path(__file__).parent.parent
@@ -42,3 +43,8 @@ def test_the_modules_named_in_the_readme_exist() -> None:
     section = (ROOT / "README.md").read_text().partition("## Map of the package")[2]
     for name in re.findall(r"`(\w+(?:\.py|/))`", section.partition("Read on")[0]):
         assert (ROOT / "tres_crawler" / name).exists(), name
+
+
+def test_every_recrawl_policy_is_told_of() -> None:
+    text = (ROOT / "docs/recrawl.md").read_text()
+    assert [name for name in get_args(RecrawlPolicy) if f"`{name}`" not in text] == []

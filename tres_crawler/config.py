@@ -297,8 +297,8 @@ class RecrawlSettings(Section):
 
     policy: RecrawlPolicy = "whittle"
     """Who comes next. `whittle`: the change-detection index; `ephemeral`: that of Whittle 2018, for topics whose items
-    lose interest; the others are for comparison (docs/papers.md), and those behind `thompson` rank all sources at every
-    choice: they are meant for some thousands at most."""
+    lose interest; the others are for comparison (docs/recrawl.md), and those behind `thompson` rank all sources at
+    every choice: they are meant for some thousands at most."""
 
     least_gap_seconds: float = Field(3600.0, ge=0.0)
     """No page is visited again sooner than this."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
@@ -118,6 +119,45 @@ def test_a_full_gradient_also_lowers_what_comes_next() -> None:
     assert moved[Gradient.FULL] > moved[Gradient.SEMI] + 0.3
 
 
+@pytest.mark.parametrize("gradient", Gradient)
+def test_a_step_goes_down_the_bellman_error_by_what_its_gradient_lets_move(gradient: Gradient) -> None:
+    """FG-DQN, eq. 9: both terms move; in DQN and double DQN the target stands still, valued by an older copy."""
+    learner = QLearner(3, 4, (6, 5), 0.9, gradient, seed=2)
+    network, rng = learner._network, chance(4)
+    for weights in (*network.weights, *learner._older):
+        weights += rng.normal(0, 0.3, weights.shape).astype(np.float32)
+    states, after = rng.random((2, 40, 3))
+    actions, rewards = rng.integers(4, size=40), rng.random(40)
+    learner._states[:40], learner._after[:40] = states, after
+    learner._actions[:40], learner._rewards[:40] = actions, rewards
+
+    def values(weights: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
+        for at in (0, 2):
+            rows = np.maximum(rows @ weights[at] + weights[at + 1], 0)
+        return np.asarray(rows @ weights[4] + weights[5])
+
+    def target(weights: Sequence[np.ndarray]) -> np.ndarray:
+        ours, older, at = values(weights, after), values(learner._older, after), np.arange(40)
+        pays = {Gradient.FULL: ours.max(1), Gradient.SEMI: older.max(1), Gradient.DOUBLE: older[at, ours.argmax(1)]}
+        return np.asarray(rewards + 0.9 * pays[gradient])
+
+    fixed = [one.astype(float) for one in network.weights]
+    standing = target(fixed)
+
+    def error(weights: Sequence[np.ndarray]) -> float:
+        wanted = target(weights) if gradient is Gradient.FULL else standing
+        return float(((wanted - values(weights, states)[np.arange(40), actions]) ** 2).mean())
+
+    learner._step(np.arange(40))
+    for layer, mean in enumerate(network._means):
+        for place in np.ndindex(mean.shape):
+            low, high = ([one.copy() for one in fixed] for _ in range(2))
+            low[layer][place] -= 1e-6
+            high[layer][place] += 1e-6
+            slope = (error(high) - error(low)) / 2e-6
+            assert mean[place] / (1 - network.FIRST) == pytest.approx(slope, abs=1e-3)
+
+
 def test_a_network_begins_anew_when_it_has_too_few_places() -> None:
     scheduler: DeepScheduler = GraphDeep(1, exploration=(0.0, 0.0))
     play(one_pays(50), scheduler)
@@ -147,6 +187,22 @@ def test_the_five_columns_tell_what_visits_found_and_how_long_ago() -> None:
     )
 
 
+def test_a_deep_policy_remembers_state_choice_reward_and_the_state_of_the_next_choice() -> None:
+    """FG-DQN, sec. II and Alg. 1: slots since each was chosen, and whether that found a change, as they were before."""
+    scheduler = FullGradient(1, hidden=(8, 4))
+    for number in range(2):
+        scheduler.add(Source(number, number, 0.0))
+    for slot, (number, changed) in enumerate([(0, True), (1, False), (0, False), (0, True)]):
+        scheduler.observe(number, slot + 1.0, Finding(changed, 5.0 * changed))
+    learner = scheduler._network()
+    assert (learner._seen, learner._actions[:3].tolist(), learner._rewards[:3].tolist()) == (3, [0, 1, 0], [5, 0, 0])
+    # The slot is the time so far by the visits so far: 1, 2, 3/2 and 4/3 seconds.
+    expected = [[[1, 0], [1, 0]], [[1 / 2, 1], [2 / 2, 0]], [[2 / 1.5, 1], [1 / 1.5, 0]], [[0.75, 0], [1.5, 0]]]
+    states = np.array(expected) / [FullGradient.SLOTS, 1]
+    assert learner._states[:3].reshape(3, 4, 2)[:, :2] == pytest.approx(states[:3])
+    assert learner._after[:3].reshape(3, 4, 2)[:, :2] == pytest.approx(states[1:])
+
+
 def test_within_a_group_sources_take_turns() -> None:
     groups = Grouped(BanditThompson(chance()), lambda number: number // 4)
     updates = np.zeros((400, 8), bool)
@@ -164,6 +220,42 @@ def test_groups_part_the_often_changing_and_the_dear_from_the_others() -> None:
     assert found[4:8] == found[8:] == [0, 2, 1, 3]
 
 
+def visits_of(number: int, scheduler: Exp3, slots: int) -> float:
+    """The share of a source among so many choices, all of them given back."""
+    chosen: list[int] = []
+    for slot in range(slots):
+        chosen += scheduler.choose(slot + 1.0, 1)
+        scheduler.give_back(chosen[-1])
+    return chosen.count(number) / slots
+
+
+def test_exp3_pays_what_was_found_by_how_unlikely_it_was_drawn_and_mixes_in_blind_draws() -> None:
+    """Auer et al.: w ← w · exp(γ · x / (p · K)), and p = (1 − γ) · w / Σw + γ / K."""
+    scheduler = Exp3(chance(), 0.4)
+    for number in range(4):
+        scheduler.add(Source(number, number, 0.0))
+    weights = np.ones(4)
+    for slot in range(30):
+        chances = 0.6 * weights / weights.sum() + 0.4 / 4
+        (number,) = scheduler.choose(slot + 1.0, 1)
+        scheduler.observe(number, slot + 1.0, Finding(True, 0.8))
+        weights[number] *= np.exp(0.4 * 0.8 / (chances[number] * 4))
+    chances = 0.6 * weights / weights.sum() + 0.4 / 4
+    assert [visits_of(number, scheduler, 4000) for number in range(4)] == pytest.approx(chances, abs=0.025)
+    assert scheduler._odds[:4] / 4 == pytest.approx(chances)
+
+
+def test_exp3_gives_the_chances_of_a_source_that_is_gone_to_the_others_as_they_have_earned() -> None:
+    scheduler = Exp3(chance(), 0.1)
+    for number in range(3):
+        scheduler.add(Source(number, number, 0.0))
+    for number, hits in ((1, 60), (0, 400)):
+        for slot in range(hits):
+            scheduler.observe(number, float(slot), Finding(True, 1.0))
+    scheduler.retire(0)
+    assert visits_of(1, scheduler, 500) > 0.9
+
+
 def test_covering_asks_each_source_once_a_round_and_those_near_a_change_first() -> None:
     nearness = np.asarray(np.kron(np.eye(2), np.ones((4, 4))), float)
     updates = np.zeros((400, 8), bool)
@@ -173,6 +265,19 @@ def test_covering_asks_each_source_once_a_round_and_those_near_a_change_first() 
     assert all(sorted(one) == list(range(8)) for one in rounds.tolist())
     assert np.mean(rounds[:, 2:4] < 4) > 0.8
     assert np.mean(rounds[:, 6:] < 4) < 0.3
+
+
+def test_covering_asks_the_nearest_to_any_change_first_not_the_one_near_to_many() -> None:
+    """Source 3 is a little near to three that have changed, source 4 nearer to one of them, source 5 to none."""
+    nearness = np.zeros((6, 6))
+    nearness[:3, 3], nearness[0, 4] = 0.5, 0.6
+    for seed in range(20):
+        scheduler = ActiveCovering(chance(seed), nearness, by_chance=0.5)
+        for number in range(6):
+            scheduler.add(Source(number, number, 0.0))
+        for number in range(3):
+            scheduler.observe(number, 1.0, Finding(True, 1.0))
+        assert list(scheduler.choose(2.0, 3)) == [4, 3, 5]
 
 
 def test_the_second_policy_decides_after_so_many_visits() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tres_crawler.experiments.recrawl.ephemeral import TABLE_1
 from tres_crawler.recrawl.ephemeral import Ephemeral
 from tres_crawler.recrawl.learned import LearnedEphemeral
-from tres_crawler.recrawl.lspe import LspeScheduler, ThresholdLearner
+from tres_crawler.recrawl.lspe import OUTER_STEP, LspeScheduler, ThresholdLearner
 from tres_crawler.recrawl.pending import PendingEstimate
 from tres_crawler.recrawl.scheduler import Finding, Source
 
@@ -26,6 +26,52 @@ def test_thresholds_stay_where_states_are_and_numbers_stay_numbers(seed: int) ->
         learner.learn(states, visited, float(states[visited].sum()), after)
         if step % 50 == 0:
             assert learner.finite and learner.inside
+
+
+def test_values_solve_the_poisson_equation_of_what_happens_over_and_over() -> None:
+    """Whittle 2019, eq. 6: the value of a state is its reward, less the average, and the value of the next one."""
+    learner, ages = (
+        ThresholdLearner(list(TABLE_1), np.random.default_rng(1)),
+        [(1, 2, 3, 3), (2, 1, 1, 1), (1, 2, 2, 2)],
+    )
+    cycle = [np.array([one.pending_value(age) for one, age in zip(TABLE_1, at, strict=True)]) for at in ages]
+    visits = [np.array([0, 1, 1, 1], bool), np.array([1, 0, 0, 0], bool), np.array([0, 1, 0, 0], bool)]
+    for step in range(3000):
+        at = step % 3
+        learner.learn(cycle[at], visits[at], float(cycle[at][visits[at]].sum()), cycle[(at + 1) % 3])
+    values = [float(learner._weights @ learner._features(states)) for states in cycle]
+    rewards = [float(states[visited].sum()) for states, visited in zip(cycle, visits, strict=True)]
+    for at in range(3):
+        expected = rewards[at] - np.mean(rewards) + values[(at + 1) % 3]
+        assert values[at] == pytest.approx(expected, abs=0.02 * np.ptp(rewards))
+
+
+def test_thresholds_follow_the_gradient_of_what_was_done_times_the_value_it_led_to() -> None:
+    """Eqs. 8 and 9, beside differences of the log chance; each source's step is measured in its own range."""
+    learner = ThresholdLearner(list(TABLE_1), np.random.default_rng(1))
+    learner._q = np.tile([0.2, 0.3, 0.1], (4, 1))
+    states = np.array([source.pending_value(2) for source in TABLE_1])
+    for _ in range(200):
+        # States at which a visit is about as likely as none.
+        states = learner.thresholds(states) + 0.5 + np.array([0.3, -0.2, 0.1, -0.4])
+    visited = np.array([True, False, False, True])
+    learner.learn(states, visited, 1.0, states * 0.9)
+    q = learner._q = np.tile([0.2, 0.3, 0.1], (4, 1))
+
+    def log_chance(place: tuple[int, ...], by: float) -> float:
+        learner._q = q.copy()
+        learner._q[place] += by
+        chances = learner.chances(states)
+        return float(np.log(np.where(visited, chances, 1 - chances)).sum())
+
+    places = list(np.ndindex(4, 3))
+    slopes = np.reshape([(log_chance(at, 1e-6) - log_chance(at, -1e-6)) / 2e-6 for at in places], (4, 3))
+    learner._q, after = q.copy(), states * 0.8
+    learner.learn(states, visited, 1.01, after)
+    value = float(learner._weights @ learner._features(after))
+    assert abs(value) > 1e-6
+    ranges = np.array([source.limit - source.inflow for source in TABLE_1])[:, None]
+    assert (learner._q - q) / (OUTER_STEP * value) == pytest.approx(slopes / ranges, rel=1e-3)
 
 
 def test_a_scheduler_learns_from_its_own_visits() -> None:

@@ -11,7 +11,7 @@ from tres_crawler.recrawl.scheduler import Finding
 
 
 class ActiveCovering(RankedScheduler):
-    """In every round each source once: some by chance, then those nearest to what had changed in this round."""
+    """In every round each source once: some by chance, then the one nearest to any that had changed in this round."""
 
     def __init__(
         self,
@@ -34,7 +34,8 @@ class ActiveCovering(RankedScheduler):
             waiting = np.ones(len(rows), bool)
         scores = self._rng.random(len(rows))
         if self._asked[: len(self._sources)].sum() >= self._by_chance * len(self):
-            scores += 2 * self._near[rows] / max(1e-12, float(self._near[rows].max(initial=0.0)))
+            # Nearest first; chance decides only among those that are equally near.
+            scores[np.lexsort((scores, self._near[rows]))] = np.arange(len(rows))
         return np.where(waiting, scores, -np.inf)
 
     def learn(self, row: int, number: int, gap: float, finding: Finding | None) -> None:
@@ -44,10 +45,10 @@ class ActiveCovering(RankedScheduler):
         self._asked[row] = 1
         if finding.changed:
             count = len(self._sources)
-            if self._nearness is None:
-                self._near[:count] += self._hosts[:count] == self._hosts[row]
-            else:
-                self._near[:count] += self._nearness[number, self._numbers[:count]]
+            near = self._hosts[:count] == self._hosts[row]
+            if self._nearness is not None:
+                near = self._nearness[number, self._numbers[:count]]
+            self._near[:count] = np.maximum(self._near[:count], near)
 
     def _columns(self) -> Sequence[str]:
         return ("_asked", "_near", "_hosts", "_numbers")

@@ -17,21 +17,21 @@ class Exp3(RankedScheduler):
         """`exploration` is γ: the share of visits drawn whatever the weights, and the pace of learning."""
         super().__init__(least_gap_seconds)
         self._rng, self._exploration = rng, exploration
-        self._log_weight = np.zeros(0)
+        self._log_weight = self._odds = np.zeros(0)
+        """`_odds`: how likely each was drawn when it last could be, against drawing blindly."""
 
     def scores(self, rows: Rows, ages: Floats) -> Floats:
+        # Only what could be drawn counts: a source that is gone must not keep its share of the chances.
+        share = np.exp(self._log_weight[rows] - self._log_weight[rows].max(initial=-np.inf))
+        self._odds[rows] = (1 - self._exploration) * len(rows) * share / share.sum() + self._exploration
         # The largest of log chance + Gumbel noise is a draw by the chances.
-        return np.asarray(np.log(self._chances()[rows]) + self._rng.gumbel(size=len(rows)))
+        return np.asarray(np.log(self._odds[rows]) + self._rng.gumbel(size=len(rows)))
 
     def learn(self, row: int, number: int, gap: float, finding: Finding | None) -> None:
-        if finding is not None and finding.changed is not None:
-            reward = min(1.0, max(0.0, finding.value))
-            self._log_weight[row] += self._exploration * reward / (self._chances()[row] * len(self._sources))
-
-    def _chances(self) -> Floats:
-        weights = self._log_weight[: len(self._sources)]
-        share = np.exp(weights - weights.max())
-        return np.asarray((1 - self._exploration) * share / share.sum() + self._exploration / len(weights))
+        if finding is None:
+            self._odds[row] = 1.0
+        elif finding.changed is not None:
+            self._log_weight[row] += self._exploration * min(1.0, max(0.0, finding.value)) / self._odds[row]
 
     def _columns(self) -> Sequence[str]:
-        return ("_log_weight",)
+        return ("_log_weight", "_odds")

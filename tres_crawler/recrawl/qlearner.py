@@ -21,7 +21,7 @@ class Gradient(StrEnum):
     FULL = "full"
     """Both the value and its target (FG-DQN, eq. 9, without its extraneous noise)."""
     SEMI = "semi"
-    """The value only, the target from the same network (DQN)."""
+    """The value only; an older copy of the network chooses the next action and values it (DQN)."""
     DOUBLE = "double"
     """The value only; the network chooses the next action, an older copy values it (double DQN)."""
 
@@ -105,10 +105,8 @@ class QLearner:
         at = np.arange(count)
         layers = self._network.forward(np.concatenate([self._states[rows], self._after[rows]]))
         values, then = layers[-1][:count], layers[-1][count:]
-        best = then.argmax(1)
-        judge = then
-        if self._gradient is Gradient.DOUBLE:
-            judge = _forward(self._older, self._after[rows])
+        judge = then if self._gradient is Gradient.FULL else _forward(self._older, self._after[rows])
+        best = (judge if self._gradient is Gradient.SEMI else then).argmax(1)
         actions = self._actions[rows]
         error = self._rewards[rows] + self._discount * judge[at, best] - values[at, actions]
         slope = np.zeros_like(layers[-1])

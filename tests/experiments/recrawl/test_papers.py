@@ -16,7 +16,7 @@ from tres_crawler.experiments.recrawl import air, bench, live, paper000, paper00
 from tres_crawler.experiments.recrawl.curves import Curve, stochastic_bound, true_index
 from tres_crawler.experiments.recrawl.ephemeral import TABLE_1, always, by_age, inflows, round_robin, simulate
 from tres_crawler.experiments.recrawl.findings import Findings, Options, window_mean
-from tres_crawler.experiments.recrawl.latent import random_model
+from tres_crawler.experiments.recrawl.latent import LatentModel, random_model
 from tres_crawler.experiments.recrawl.pictures import Picture
 from tres_crawler.experiments.recrawl.world import play
 from tres_crawler.experiments.report import Check
@@ -79,6 +79,14 @@ def test_the_shares_of_000_agree_to_three_digits_once_two_entries_are_swapped() 
     assert [row["verdict"] for row in found.rows] == ["agrees"] * 4
 
 
+def test_curves_of_000_have_the_spread_of_their_runs_around_them() -> None:
+    picture = paper000._curves("name", "title", {"way": [np.array([1.0, 1.0]), np.array([3.0, 5.0])]}, 2)
+    _, low, high = picture.bands["way"]
+    assert picture.lines["way"][1] == [2, 2.5]
+    assert low == pytest.approx([2 - 1.96, 2.5 - 1.96 * 1.5])
+    assert high == pytest.approx([2 + 1.96, 2.5 + 1.96 * 1.5])
+
+
 def test_learned_rates_earn_what_known_rates_earn_in_000() -> None:
     ways = [paper000.WAYS["Whittle, rates learned"], paper000.WAYS["Whittle, rates known"]]
     learned, known = (
@@ -97,6 +105,31 @@ def test_learned_whittle_finds_more_than_turns_and_bandits_on_graphs_of_001() ->
     learned, robin, exp3 = np.mean(hits, axis=0)
     assert learned >= robin + 1
     assert learned >= exp3 + 5
+
+
+def test_learners_of_001_are_paid_by_hits_and_beside_it_by_freshness() -> None:
+    """Of a source that changes all the time every find is fresh; one that changed long ago pays next to nothing."""
+    updates = np.zeros((400, 2), bool)
+    updates[:, 0] = True
+    updates[::20, 1] = True
+    rewards = {
+        name: visits.rewards for name, visits in paper001._learners(updates, 0, np.random.default_rng(1), True).items()
+    }
+    assert len(rewards) == 6
+    assert all(set(one) <= {0, 1} for name, one in rewards.items() if "freshness" not in name)
+    assert all(np.any((one > 0) & (one < 1)) for name, one in rewards.items() if "freshness" in name)
+    assert len(paper001._learners(updates[:20], 0, np.random.default_rng(1), False)) == 4
+
+
+def test_nodes_without_neighbours_are_named_and_what_that_means_is_said() -> None:
+    said: list[str] = []
+    model = LatentModel(np.array([0.2, 0.1, 0.3]), np.array([[0.9, 0.5, 0], [0, 0.8, 0], [0, 0, 0.7]]))
+    assert paper001._alone(model, 4, Options(said.append)) == ["graph 5, node 2"]
+    assert len(said) == 1
+    assert said[0].startswith("Without neighbours: graph 5, node 2. They stay in")
+    whole = LatentModel(np.array([0.2, 0.1]), np.full((2, 2), 0.5))
+    assert paper001._alone(whole, 0, Options(said.append)) == []
+    assert len(said) == 1
 
 
 def air_data(folder: Path) -> Path:

@@ -84,6 +84,9 @@ def test_an_update_is_found_once_and_its_delay_counts_from_the_first_unseen_one(
     assert visits.hit_rate == 0.75
     assert visits.freshness == pytest.approx((1 + 2 * np.exp(-1)) / 4)
     assert play(updates, RoundRobin(), fresh=True).rewards.sum() == pytest.approx(1 + 2 * np.exp(-1))
+    late = visits.since(2)
+    assert (late.hit_rate, late.freshness) == pytest.approx((1.0, np.exp(-1)))
+    assert late.rewards.tolist() == [1, 1]
 
 
 def by_hand(model: LatentModel, horizon: int) -> float:
@@ -135,6 +138,21 @@ def test_a_horizon_that_is_too_long_is_refused_with_the_longest_there_is(
         programme.plan(programme.start(), 30)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="at least 1 slot"):
         programme.plan(programme.start(), 0)  # type: ignore[arg-type]
+
+
+def test_a_plan_for_rates_that_change_waits_for_what_is_to_come() -> None:
+    """Both nodes keep to themselves; the first has its event in slot 0, the second in slot 1, and then nothing."""
+    model, rates = LatentModel(np.array([0.5, 0.5]), np.eye(2)), np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    programme = SampledProgramme(model, 50, chance(), rates)
+    assert programme.plan(programme.start(), 2) == (0, 2.0)
+    assert programme.plan(programme.start(), 1, slot=1) == (1, 1.0)
+    with pytest.raises(ConfigError, match="given for 3 slots; a horizon of 2 from slot 2 on needs 4"):
+        programme.plan(programme.start(), 2, slot=2)
+
+
+def test_a_node_without_events_of_its_own_has_none_in_any_season() -> None:
+    rates = seasonal_rates(np.array([0.0, 1.0]), (0.5,), 0.2, 10, chance())
+    assert rates.tolist() == [[0, 1]] * 10
 
 
 def test_too_many_nodes_for_the_exact_programme_are_refused() -> None:

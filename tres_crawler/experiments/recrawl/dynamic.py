@@ -98,6 +98,11 @@ class SampledProgramme:
     def plan(self, belief: Bits, horizon: int, slot: int = 0) -> Plan:
         """As of the exact programme; `belief` holds one drawn set in a row."""
         _check_horizon(len(self._model.rates), horizon)
+        if self._rates is not None and slot + horizon > len(self._rates):
+            raise ConfigError(
+                f"Rates are given for {len(self._rates)} slots; a horizon of {horizon} from slot {slot} on needs "
+                f"{slot + horizon}. Give more, or take a shorter horizon."
+            )
         ahead = [self._drawn(slot + step) for step in range(horizon)]
         return self._best(belief | ahead[0], ahead[1:])
 

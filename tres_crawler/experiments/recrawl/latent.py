@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from tres_crawler.errors import ConfigError
 
@@ -88,8 +89,7 @@ def seasonal_rates(
     shocks = rng.normal(0, noise, deviations.shape)
     for at in range(len(phi), len(deviations)):
         deviations[at] = phi @ deviations[at - len(phi) : at][::-1] + shocks[at]
-    odds = np.log(base / (1 - base)) + deviations[len(deviations) - slots :]
-    return np.asarray(1 / (1 + np.exp(-odds)))
+    return np.asarray(expit(logit(base) + deviations[len(deviations) - slots :]))
 
 
 def _listed(nodes: NDArray[np.int64]) -> str:

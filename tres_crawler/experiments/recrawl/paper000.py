@@ -202,7 +202,7 @@ def _curves(name: str, title: str, curves: dict[str, list[Floats]], width: int) 
     for label, rewards in curves.items():
         means = np.array([window_mean(one, width) for one in rewards])
         at = [float(step) for step in range(means.shape[1])]
-        half = 1.96 * means.std(0) / np.sqrt(len(means))
+        half = 1.96 * means.std(0, ddof=1) / np.sqrt(len(means))
         lines[label] = (at, means.mean(0).tolist())
         bands[label] = (at, (means.mean(0) - half).tolist(), (means.mean(0) + half).tolist())
     return Picture(name, title, "step", "reward", lines=lines, bands=bands)

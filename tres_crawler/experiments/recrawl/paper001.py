@@ -30,7 +30,7 @@ SEASON = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.9)
 STRONG = (7.0, 3.0)
 """Beta law of the weights of neighbours where nearly all events are shared."""
 ONE_GRAPH = "cannot be told: one unknown graph"
-LEARNED, ROBIN, EXP3 = "Whittle, rates learned", "round robin", "Exp3"
+LEARNED, ROBIN, EXP3, DOUBLE = "Whittle, rates learned", "round robin", "Exp3", "double DQN 75, 40"
 
 Ways = dict[str, Callable[[], Visits]]
 
@@ -91,6 +91,17 @@ def _exploration(slots: int) -> float:
     return max(hits, key=lambda exploration: hits[exploration])
 
 
+def _alone(model: LatentModel, graph: int, options: Options) -> list[str]:
+    """The nodes of a graph that no neighbour tells of, by name."""
+    nodes = [f"graph {graph + 1}, node {node}" for node in model.isolated]
+    if nodes:
+        options.say(
+            f"Without neighbours: {'; '.join(nodes)}. They stay in, updated by their own events alone; "
+            "what is found elsewhere says nothing of them."
+        )
+    return nodes
+
+
 REFERENCES = {
     "Whittle, rates known": 49.72,
     LEARNED: 49.59,
@@ -105,12 +116,12 @@ def _latent(found: Findings, options: Options) -> None:
     slots = 1500 if options.quick else 6000
     hits: dict[str, list[float]] = {}
     fresh: dict[str, list[float]] = {}
-    isolated = 0
+    isolated: list[str] = []
     exploration = _exploration(slots)
     for graph in range(GRAPHS):
         rng = np.random.default_rng([graph, 100])
         model = random_model(rng)
-        isolated += len(model.isolated)
+        isolated += _alone(model, graph, options)
         for name, way in _ways(model, model.updates(slots, rng), graph, exploration).items():
             visits = way()
             hits.setdefault(name, []).append(100 * visits.hit_rate)
@@ -155,26 +166,40 @@ def _deep(found: Findings, options: Options) -> None:
     """The double DQN on constant and on seasonal rates: the second half, when it has learned."""
     slots, graphs = (1500, 2) if options.quick else (12_000, 4)
     for name, season in (("constant rates", None), ("AR(7) seasons", SEASON)):
-        part = f"second half of {slots} slots, {name}: hits, %"
+        part = f"second half of {slots} slots, {name}"
         hits: dict[str, list[float]] = {}
+        fresh: dict[str, list[float]] = {}
         for graph in range(graphs):
             rng = np.random.default_rng([graph, 100])
             model = random_model(rng)
             changing = None if season is None else seasonal_rates(model.rates, season, 0.6, slots, rng)
-            updates = model.updates(slots, rng, changing)
-            for way, visits in {
-                "double DQN 75, 40": play(updates, GraphDeep(graph, settled_after=slots // 2, exploration=(1.0, 0.02))),
-                LEARNED: learned(updates),
-                ROBIN: play(updates, RoundRobin()),
-                "Exp3 0.05": play(updates, Exp3(rng, 0.05)),
-            }.items():
-                hits.setdefault(way, []).append(100 * float(visits.changed[visits.slots >= slots // 2].mean()))
+            for way, visits in _learners(model.updates(slots, rng, changing), graph, rng, season is None).items():
+                late = visits.since(slots // 2)
+                hits.setdefault(way, []).append(100 * late.hit_rate)
+                fresh.setdefault(way, []).append(100 * late.freshness)
         for way, values in hits.items():
-            rl = way.startswith("double") and season is None
-            found.row(part, way, values, paper=48.24 if rl else None, verdict=ONE_GRAPH if rl else None)
+            rl = way == DOUBLE and season is None
+            found.row(f"{part}: hits, %", way, values, paper=48.24 if rl else None, verdict=ONE_GRAPH if rl else None)
+        for way, values in fresh.items():
+            found.row(f"{part}: freshness reward (eq. 4), %", way, values)
         if season is None:
-            found.bars["LBM"]["double DQN"] = float(np.mean(hits["double DQN 75, 40"]))
+            found.bars["LBM"]["double DQN"] = float(np.mean(hits[DOUBLE]))
         options.say(f"Double DQN, {name}: done.")
+
+
+def _learners(updates: Updates, graph: int, rng: np.random.Generator, both_rewards: bool) -> dict[str, Visits]:
+    """What learns from its rewards beside what does not; with both rewards, also paid by freshness in place of hits."""
+    network = partial(GraphDeep, graph, settled_after=len(updates) // 2, exploration=(1.0, 0.02))
+    ways = {
+        DOUBLE: play(updates, network()),
+        LEARNED: learned(updates),
+        ROBIN: play(updates, RoundRobin()),
+        "Exp3 0.05": play(updates, Exp3(rng, 0.05)),
+    }
+    if both_rewards:
+        ways[f"{DOUBLE}, paid by freshness"] = play(updates, network(), fresh=True)
+        ways["Exp3 0.05, paid by freshness"] = play(updates, Exp3(rng, 0.05), fresh=True)
+    return ways
 
 
 def _together(found: Findings, options: Options) -> None:

@@ -43,6 +43,11 @@ class Visits:
         """
         return float((self.changed * np.exp(-self.delays)).mean())
 
+    def since(self, slot: int) -> Visits:
+        """Those from a slot on."""
+        late = self.slots >= slot
+        return Visits(self.sources[late], self.slots[late], self.changed[late], self.delays[late], self.rewards[late])
+
 
 def play(
     updates: Updates,
