@@ -1,4 +1,4 @@
-"""What listeners and requests cost a crawl: `python -m tests.benchmarks.bench_serve [--pages N]`.
+"""What listeners and requests cost a crawl: `python -m tests.benchmarks.bench_serve [--pages N] [--policy NAME]`.
 
 The same crawl four times on a simulated web: alone, with 200 event listeners (five of which never read), with 50
 requests a second, with both. The load comes from the same cores as service and web, so ratios count, not figures.
@@ -111,7 +111,7 @@ def cpu_and_memory(process: int) -> tuple[float, float]:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def crawl_under(listeners: int, requests: float, pages: int) -> dict[str, Any]:
+def crawl_under(listeners: int, requests: float, pages: int, policy: str) -> dict[str, Any]:
     """One crawl from its first page to its last."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -119,11 +119,11 @@ def crawl_under(listeners: int, requests: float, pages: int) -> dict[str, Any]:
             running_simweb(folder, "--sites", "300", "--pages", "8000", "--seed", "5") as web,
             running_service(folder, web, FETCH__SLOTS="16") as service,
         ):
-            return measured(service, topic(web), listeners, requests, pages)
+            crawl = {"max_pages": pages, "policy": policy, "seed": 1, "max_per_site": "none"}
+            return measured(service, {"topic": topic(web), "crawl": crawl}, listeners, requests)
 
 
-def measured(service: Service, about: object, listeners: int, requests: float, pages: int) -> dict[str, Any]:
-    body = {"topic": about, "crawl": {"max_pages": pages, "policy": "best-first", "seed": 1, "max_per_site": "none"}}
+def measured(service: Service, body: object, listeners: int, requests: float) -> dict[str, Any]:
     service.call("POST", "/api/v1/crawls", body)
     first = service.wait_for(1, lambda now: now["pages"] >= 100)
     stop: Queue[int] = Queue()
@@ -168,10 +168,12 @@ def looked(service: Service) -> dict[str, Any]:
 def main(say: Callable[[str], None] = print) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=1500)
-    pages = parser.parse_args().pages
+    parser.add_argument("--policy", default="best-first")
+    given = parser.parse_args()
+    pages = given.pages
     rows = []
     for listeners, requests in ((0, 0.0), (LISTENERS, 0.0), (0, REQUESTS_PER_SECOND), (LISTENERS, REQUESTS_PER_SECOND)):
-        rows.append(crawl_under(listeners, requests, pages))
+        rows.append(crawl_under(listeners, requests, pages, given.policy))
         say(json.dumps(rows[-1]))
     alone, heard, asked, both = rows
     fetched = pages - 100
