@@ -115,6 +115,7 @@ async def test_visits_are_not_charged_to_the_cap_of_a_site(site: SmallSite, watc
     site.page("a.test/new", text=f"{LONG} {NEWS}")
     await running.visit()
     await running.fetched(2)
+    assert site.paths("a.test").count("a.test/new") == 1
 
 
 @pytest.mark.parametrize("status", [404, 410])
