@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tres_crawler.config import FeatureSettings
 from tres_crawler.features import FURTHER, FURTHER_SITE, Describer, Floats, Known, Numbers, PathState, SiteRatios
+from tres_crawler.finds import address_numbers
 from tres_crawler.records import Outlink
 
 KEYWORDS = ("football", "world cup", "goal")
@@ -185,6 +186,16 @@ def test_what_is_learned_of_words_changes_links_that_were_described_before() -> 
     assert paying > other
 
 
+def test_a_link_that_is_named_again_looks_so_though_it_was_described_before() -> None:
+    describer, known = Describer(EXTENDED, KEYWORDS), Known()
+    links = [Outlink("https://a.test/1", ""), Outlink("https://a.test/2", "")]
+    rows = describer.describe(path(True), links, floats(0.5, 0.5), numbers(1, 1), known)
+    again = describer.columns.index("found_again")
+    known.finds.add(address_numbers(["https://a.test/2"]))
+    assert rows[:, again].tolist() == [0.0, 0.0]
+    assert describer.refresh(rows, numbers(1, 1), known)[:, again].tolist() == [0.0, 0.5]
+
+
 def test_without_site_features_there_is_nothing_to_refresh() -> None:
     placed = np.ones((3, 6), np.float32)
     describer = Describer(FeatureSettings(set="paper", site=False), KEYWORDS)
@@ -203,7 +214,7 @@ def test_the_extended_set_begins_with_the_papers_columns() -> None:
 def test_without_sites_the_extended_set_has_no_share_of_a_site_either() -> None:
     columns = Describer(FeatureSettings(set="extended", site=False), ()).columns
     assert not any(column.startswith("site") for column in columns)
-    assert columns[-1:] == FURTHER
+    assert columns[-2:] == FURTHER
 
 
 def test_a_few_pages_of_a_site_tell_less_than_many() -> None:

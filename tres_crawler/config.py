@@ -116,8 +116,8 @@ class CrawlSettings(Section):
         "breadth-first",
         "random",
     ] = "tres"
-    """Which waiting link is fetched next: `tres`: what the learner values most of one link a leaf; `best-first`: the
-    most promising by anchor and parent. The others are for comparison (docs/papers.md)."""
+    """Which waiting link is fetched next: `tres`: what the learner values most of what each leaf offers; `best-first`:
+    the most promising by anchor and parent. The others are for comparison (docs/papers.md)."""
 
     objective: Literal["pages", "balanced", "sites"] = "pages"
     """What the learner is rewarded for: all relevant pages alike, or the first of a site more, or that above all."""
@@ -181,15 +181,19 @@ class FrontierSettings(Section):
     """A leaf so deep stays whole. TRES has no limit; from the released code."""
 
     max_leaves: int = Field(10_000, ge=1)
-    """Bounds the cost of a choice, which values one link of every leaf (docs/decisions/0008)."""
+    """Bounds the cost of a choice, which values a link of every leaf (docs/decisions/0008)."""
+
+    draws: int = Field(2048, ge=1)
+    """Links that a choice values while there are fewer leaves: as many of each. TRES, Alg. 2 values one of each."""
 
 
 class FeatureSettings(Section):
     """What a link looks like to the frontier's tree and to the learner."""
 
     set: Literal["paper", "extended"] = "extended"
-    """Named set of features: the eight of TRES, sec. 2.4.1, or these and two more that are learned as the crawl goes: a
-    steadier share of relevant pages of the site, and how links with such words in address and anchor have paid."""
+    """Named set of features: the eight of TRES, sec. 2.4.1, or these and three more that are learned as the crawl goes:
+    a steadier share of relevant pages of the site, how links with such words in address and anchor have paid, and on
+    how many pages the link stands."""
 
     site: bool = True
     """Whether the two features of the link's site are among them. TRES leaves them out in its variant NH, which finds
@@ -239,6 +243,10 @@ class LearnSettings(Section):
 
     clip: float = Field(1.0, gt=0)
     """Greatest norm of a gradient; longer ones are shortened to it. The released code clips single values at 1."""
+
+    weight_decay: float = Field(1.0, ge=0, le=100)
+    """How strongly weights are drawn back, in proportion to the learning rate, to what they were when learning began:
+    what a network makes of a few hundred pages is mostly chance (docs/decisions/0017). TRES has none."""
 
     steps_per_page: float = Field(4.0, ge=0, le=100)
     """Gradient steps per fetched page, taken beside the crawl. TRES, Alg. 4 takes one, the released code a third; four

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tres_crawler.config import FeatureSettings
+from tres_crawler.finds import ADDRESS, Finds, address_numbers
 from tres_crawler.records import Outlink
 from tres_crawler.text import PhraseFinder, words
 from tres_crawler.wording import WORDS, Wording, word_numbers
@@ -21,11 +22,12 @@ STATE = ("parent_reward", "inverse_distance", "path_ratio")
 ACTION = ("keyword_in_url", "keyword_in_anchor", "anchor_probability")
 SITE = ("site_ratio", "site_known")
 FURTHER_SITE = ("site_share",)
-FURTHER = ("word_probability",)
+FURTHER = ("word_probability", "found_again")
 """What the set `extended` adds; each is between 0 and 1.
 
 `site_share`: the ratio of relevant pages of the site, drawn to that of the whole crawl while few pages tell;
-`word_probability`: how links with such words in address and anchor have paid so far.
+`word_probability`: how links with such words in address and anchor have paid so far;
+`found_again`: on how many pages the link stands, those after the first.
 """
 
 UNSEEN_SITE = 0.5
@@ -103,17 +105,18 @@ class SiteRatios:
 
 @dataclass(slots=True)
 class Known:
-    """What a crawl has learned of sites and words so far."""
+    """What a crawl has learned of sites, words and addresses so far."""
 
     sites: SiteRatios = field(default_factory=SiteRatios)
     words: Wording = field(default_factory=Wording)
+    finds: Finds = field(default_factory=Finds)
 
 
 class Describer:
     """Describes links in the columns of one named feature set, always in the same order.
 
     A row has the features first, which the tree and the learner see; behind them, in the set `extended`, stand the
-    numbers of the link's words, by which its features can be refreshed.
+    numbers of the link's words and of its address, by which its features can be refreshed.
     """
 
     def __init__(self, settings: FeatureSettings, keywords: Iterable[str]) -> None:
@@ -137,8 +140,8 @@ class Describer:
 
     @property
     def width(self) -> int:
-        """How long a row is, words included."""
-        return self.dim + (WORDS if self.is_extended else 0)
+        """How long a row is, numbers included."""
+        return self.dim + (WORDS + ADDRESS if self.is_extended else 0)
 
     def describe(
         self,
@@ -158,7 +161,8 @@ class Describer:
         rows[:, 3:5] = np.array([self._keywords(outlink) for outlink in outlinks], np.float32).reshape(-1, 2)
         rows[:, 5] = anchor_probabilities
         if self.is_extended:
-            rows[:, self.dim :] = word_numbers(outlinks, with_host=self._knows_sites)
+            rows[:, self.dim : -ADDRESS] = word_numbers(outlinks, with_host=self._knows_sites)
+            rows[:, -ADDRESS:] = address_numbers(outlink.url for outlink in outlinks)
         rows[:, : self.dim] = self.refresh(rows, sites, known)
         return rows
 
@@ -170,14 +174,15 @@ class Describer:
         if self._knows_sites and self.is_extended:
             features[:, 8] = known.sites.shares(sites)
         if self.is_extended:
-            features[:, -1] = known.words.probabilities(rows[:, self.dim :])
+            features[:, -2] = known.words.probabilities(rows[:, self.dim : -ADDRESS])
+            features[:, -1] = known.finds.features(rows[:, -ADDRESS:])
         return features
 
     def learn(self, row: Floats, site: int, relevant: bool, known: Known) -> None:
         """A page of a site has come of the link with this row."""
         known.sites.add(site, relevant)
         if self.is_extended:
-            known.words.learn(row[self.dim :], relevant)
+            known.words.learn(row[self.dim : -ADDRESS], relevant)
 
     def simple_rule(self) -> Floats:
         """A weight per column: the value of a link by `SIMPLE_RULE`, for a learner that has not learned yet."""

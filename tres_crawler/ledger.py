@@ -133,8 +133,8 @@ class Ledger:
     async def save_seeds(self, urls: Sequence[str], changes: Sequence[Change]) -> int:
         """Place links that stand on no page; how many of them were never seen before."""
         found = [Outlink(url, "") for url in urls]
-        placed, at = self._describe(found, None, 0, [SEED_PROMISE] * len(found))
-        features = self._policy.describe_seeds([found[row] for row in at], self._sites(placed))
+        placed, at, _ = self._describe(found, None, 0, [SEED_PROMISE] * len(found))
+        features = self._policy.describe_seeds(_chosen(found, at, placed), self._sites(placed))
         await self.save(_featured(placed, features), changes)
         return len(placed)
 
@@ -142,7 +142,7 @@ class Ledger:
         """A link has led elsewhere: to a URL already known, or to one that waits in its place."""
         link = visit.link
         found = [Outlink(target, link.anchor)] if target else []
-        described, _ = self._describe(found, link.source, link.depth, [link.promise] * len(found))
+        described, _, _ = self._describe(found, link.source, link.depth, [link.promise] * len(found))
         placed = [replace(new, hops=hops, features=link.features) for new in described]
         await self.save(placed, [links.end_link(self._crawl, link.number, LinkState.REDIRECTED, reason)])
 
@@ -184,9 +184,11 @@ class Ledger:
         self._places.tighten(page.number / self.settings.max_pages)
         looks = np.asarray(looks, np.float32)
         promises = (looks + page.reward / 2).tolist()
-        placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
-        new = [outlinks[row] for row in at]
+        placed, at, again = self._describe(outlinks, page.number, page.link.depth + 1, promises)
+        new = _chosen(outlinks, at, placed)
         features, learned = self._policy.arrive(page, new, looks[at], self._sites(placed))
+        # Not before: what a page says of itself would tell it from those that wait.
+        learned += self._policy.find_again(page.number, again)
         figures = self._figures()
         first = placed[0].number if placed else None
         page = replace(page, outlinks=len(outlinks), first_link=first, new_links=len(placed))
@@ -209,8 +211,8 @@ class Ledger:
         """Place links that a page has gained since it was saved, together with what else came of visiting it again."""
         looks = np.asarray(looks, np.float32)
         promises = (looks + page.reward / 2).tolist()
-        placed, at = self._describe(outlinks, page.number, page.link.depth + 1, promises)
-        new = [outlinks[row] for row in at]
+        placed, at, _ = self._describe(outlinks, page.number, page.link.depth + 1, promises)
+        new = _chosen(outlinks, at, placed)
         features = self._policy.describe_more(page, new, looks[at], self._sites(placed)) if placed else None
         await self.save(_featured(placed, features), changes)
 
@@ -250,20 +252,29 @@ class Ledger:
 
     def _describe(
         self, outlinks: Iterable[Outlink], source: int | None, depth: int, promises: Iterable[float]
-    ) -> tuple[list[Link], list[int]]:
-        """The outlinks that were never seen before, as numbered links, and which of the outlinks they are."""
-        placed, found = [], []
+    ) -> tuple[list[Link], list[int], list[str]]:
+        """The outlinks that were never seen before, as numbered links; which of them they are; the other URLs."""
+        placed, found, again = [], [], []
         for at, (outlink, promise) in enumerate(zip(outlinks, promises, strict=True)):
             url = outlink.url if self._rules == DEFAULT_RULES else canonical(outlink.url, rules=self._rules)
-            if url and self._seen.add(url):
+            if not url:
+                continue
+            if self._seen.add(url):
                 self._last_link += 1
                 host = self._places.host(url)
                 placed.append(Link(self._last_link, url, host, source, depth, outlink.anchor, promise=promise))
                 found.append(at)
-        return placed, found
+            else:
+                again.append(url)
+        return placed, found, again
 
     def _sites(self, placed: Sequence[Link]) -> npt.NDArray[np.int64]:
         return self._places.sites(np.array([link.host for link in placed], np.int32))
+
+
+def _chosen(outlinks: Sequence[Outlink], at: Sequence[int], placed: Sequence[Link]) -> list[Outlink]:
+    """Some of the outlinks, under the URLs that they were placed by."""
+    return [replace(outlinks[row], url=link.url) for row, link in zip(at, placed, strict=True)]
 
 
 def _featured(placed: Sequence[Link], features: npt.NDArray[np.float32] | None) -> list[Link]:

@@ -14,7 +14,7 @@ from tres_crawler.text import words
 
 Floats = npt.NDArray[np.float32]
 
-WORDS = 12
+WORDS = 10
 """So many words of a link count."""
 BUCKETS = 2**16
 """Words are told apart by a number below this; 0 is no word."""
@@ -58,6 +58,6 @@ def word_numbers(outlinks: Iterable[Outlink], with_host: bool = True) -> Floats:
 def _numbers(outlink: Outlink, with_host: bool) -> list[int]:
     parts = urlsplit(outlink.url)
     address = unquote(f"{parts.path} {parts.query}")
-    found = [*(words(parts.netloc) if with_host else ()), *words(outlink.anchor), *words(address)]
+    found = [*(words(parts.netloc.removeprefix("www.")) if with_host else ()), *words(outlink.anchor), *words(address)]
     numbers = list(dict.fromkeys(crc32(word.encode()) % (BUCKETS - 1) + 1 for word in found[: 2 * WORDS]))[:WORDS]
     return numbers + [NO_WORD] * (WORDS - len(numbers))

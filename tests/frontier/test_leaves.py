@@ -205,9 +205,9 @@ def test_what_every_frontier_must_do_it_does() -> None:
         checks.does_what_a_plain_model_does(Protocolled, life)
 
 
-def frontier_of_three_leaves() -> TreeFrontier:
+def frontier_of_three_leaves(draws: int = 1) -> TreeFrontier:
     """Two leaves of 20 free and 5 held links each and an empty one, after links and holds have come and gone."""
-    frontier, rng = TreeFrontier(Tree(1), np.random.default_rng(11)), np.random.default_rng(12)
+    frontier, rng = TreeFrontier(Tree(1), np.random.default_rng(11), draws=draws), np.random.default_rng(12)
     for value, reward in ((0.0, 0.0), (1.0, 1.0), (2.0, 0.0)):
         frontier.learn(np.array([value], np.float32), reward)
     assert frontier.leaves == 3
@@ -242,6 +242,27 @@ def test_every_leaf_draws_uniformly_among_its_links_of_free_hosts() -> None:
 
 def test_samples_are_uniform_among_all_links_held_ones_included() -> None:
     assert max(chi_squares(frontier_of_three_leaves(), 25, held_too=True)) < CHI_SQUARE_999 + 8  # 24 degrees: 51.2
+
+
+@pytest.mark.parametrize(("draws", "each"), [(1, 1), (3, 1), (5, 2), (14, 7), (10_000, 20)])
+def test_draws_are_shared_out_among_leaves_and_no_link_is_offered_twice(draws: int, each: int) -> None:
+    frontier = frontier_of_three_leaves(draws)
+    offered: set[int] = set()
+    for _ in range(200):
+        offers = frontier.offers()
+        assert len(set(offers.links.tolist())) == len(offers)
+        assert [*Counter(offers.leaves.tolist()).values()] == [each, each], "of both leaves with links of free hosts"
+        offered.update(offers.links.tolist())
+    assert len(offered) == 40
+
+
+def test_with_many_draws_every_link_is_as_likely_as_any_other() -> None:
+    frontier, drawn, times = frontier_of_three_leaves(14), Counter[int](), 6_000
+    for _ in range(times):
+        drawn.update(frontier.offers().links.tolist())
+    mean = drawn.total() / 40
+    assert len(drawn) == 40
+    assert max(abs(count - mean) for count in drawn.values()) < 0.08 * mean
 
 
 def test_the_draws_of_two_leaves_are_independent() -> None:

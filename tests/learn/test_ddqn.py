@@ -83,11 +83,23 @@ def test_a_page_that_leads_nowhere_is_worth_its_reward(target: str, waiting: str
 
 @pytest.mark.parametrize(("loss", "value"), [("squared", 2.0), ("huber", 1 / 9)])
 def test_a_few_wild_rewards_move_the_huber_loss_little(loss: str, value: float) -> None:
-    made = learner(loss=loss, discount=0, max_reward=20)
+    made = learner(loss=loss, discount=0, weight_decay=0, max_reward=20)
     for at in range(100):
         made.remember(transition("plain", page=at, reward=20.0 if at % 10 == 0 else 0.0))
     made.train(800)
     assert values(made)["plain"] == pytest.approx(value, rel=0.4)
+
+
+def test_what_learning_began_with_holds_against_a_few_pages() -> None:
+    believed = []
+    for decay in (0.0, 1.0, 10.0):
+        made = learner(discount=0, weight_decay=decay, prior=np.zeros(DIM, np.float32))
+        for at in range(12):
+            made.remember(transition("good", page=at, reward=1.0))
+        made.train(600)
+        believed.append(values(made)["good"])
+    assert believed[0] > believed[1] > believed[2]
+    assert believed[1] > 0.7, "and yet it learns"
 
 
 def test_the_next_step_is_chosen_by_one_network_and_valued_by_the_other() -> None:

@@ -14,7 +14,8 @@ from tests.site import SmallSite
 from tres_crawler.cli.display import print_end
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
-from tres_crawler.errors import ControlError, ModelError
+from tres_crawler.errors import ControlError, ModelError, StoreError
+from tres_crawler.finds import ADDRESS
 from tres_crawler.founding import create_crawl
 from tres_crawler.frontier.tree import Tree
 from tres_crawler.learn import snapshot
@@ -85,9 +86,22 @@ async def test_a_resumed_crawl_has_the_same_tree_the_same_links_and_a_learner_th
     assert len(new) == len(old)
     assert all(np.array_equal(a, b) for a, b in zip(old.tree.experienced(), new.tree.experienced(), strict=True))
     assert again.version == before.version > 0
-    vectors, _ = new.tree.experienced()
-    hosts = np.ones(len(vectors), np.int32)
-    assert np.allclose(again._value(vectors, hosts), before._value(vectors, hosts))
+    waiting = new.samples()
+    assert np.allclose(again._value(waiting.features, waiting.hosts), before._value(waiting.features, waiting.hosts))
+    assert again._known.finds.features(waiting.features[:, -ADDRESS:]).any(), "what pages named again is known again"
+
+
+async def test_a_link_that_two_pages_name_with_other_parameters_is_found_again(
+    site: SmallSite, database: Database
+) -> None:
+    site.page("a.test/", links=["b.test/", "c.test/"])
+    site.page("b.test/", links=["d.test/1?ref=b", "d.test/2"])
+    site.page("c.test/", links=["d.test/1?ref=c"])
+    crawl = await started(site, database, crawl={"max_pages": 5}, urls={"drop_parameters": ["ref"]})
+    await crawl.run()
+    described = {link.url: link.features for link in await links.described(database, crawl.id)}
+    rows = learning.matrix((described[f"http://d.test/{page}"] for page in "12"), policy_of(crawl)._describer.width)
+    assert policy_of(crawl)._known.finds.features(rows[:, -ADDRESS:]).tolist() == [0.5, 0.0]
 
 
 async def forget_snapshots(database: Database) -> None:
@@ -156,7 +170,11 @@ async def test_a_snapshot_is_never_saved_under_a_version_it_has_not_reached(
 
     async def then_learn_more() -> bytes:
         body = await taken()
-        policy._trainer.remember(Transition(1, np.zeros(10, np.float32), 1.0, np.zeros((0, 10), np.float32)))
+        policy._trainer.remember(
+            Transition(
+                1, np.zeros(policy._describer.dim, np.float32), 1.0, np.zeros((0, policy._describer.dim), np.float32)
+            )
+        )
         await policy.catch_up()
         return body
 
@@ -210,7 +228,7 @@ async def test_a_learner_gone_astray_is_told_as_an_event_and_the_crawl_goes_on(
     told = await crawls.newest_event(database, crawl.id, "divergence")
     assert told and "no rewards can add up to" in told["reason"]
     assert told["learning_rate"] < policy._learn.learning_rate
-    assert np.abs(policy._trainer.values(np.zeros((1, 10), np.float32))).max() < 10
+    assert np.abs(policy._trainer.values(np.zeros((1, policy._describer.dim), np.float32))).max() < 10
 
 
 async def test_the_learner_is_saved_at_200_pages_and_then_whenever_they_have_grown_by_a_tenth_and_100(
@@ -317,6 +335,19 @@ async def test_a_learner_that_a_newer_program_has_saved_is_refused_and_stays_as_
     with pytest.raises(ModelError, match="a newer one has saved it"):
         await started(site, database, policy_from=crawl.id)
     assert saved == await learning.newest(database, crawl.id, learning.LEARNER)
+
+
+async def test_a_crawl_whose_links_another_version_described_is_not_resumed_but_told(
+    site: SmallSite, database: Database
+) -> None:
+    good_and_bad_web(site)
+    crawl = await started(site, database, crawl={"max_pages": 20})
+    await crawl.run()
+    assert database._engine
+    async with database._engine.begin() as connection:
+        await connection.execute(text("update experiences set features = substr(features, 5)"))
+    with pytest.raises(StoreError, match="another version"):
+        await Crawl.load(database, crawl.id, {"max_pages": 40})
 
 
 async def test_a_learner_that_has_learned_nothing_since_can_be_saved_again(site: SmallSite, database: Database) -> None:

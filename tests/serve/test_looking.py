@@ -23,6 +23,7 @@ FEATURES = {
     "site_known",
     "site_share",
     "word_probability",
+    "found_again",
 }
 
 

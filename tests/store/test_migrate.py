@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import signal
 import sqlite3
@@ -112,6 +113,12 @@ def test_an_upgrade_can_be_repeated_and_changes_nothing(path: Path) -> None:
     assert migrate.upgrade(database_url(path)) == (newest, newest)
     assert path.read_bytes() == before
     migrate.check(database_url(path))
+
+
+async def test_databases_may_be_upgraded_at_the_same_time(tmp_path: Path) -> None:
+    urls = [database_url(tmp_path / f"{number}.db") for number in range(6)]
+    revisions = await asyncio.gather(*(asyncio.to_thread(migrate.upgrade, url) for url in urls))
+    assert len(set(revisions)) == 1
 
 
 async def test_a_database_from_a_newer_version_is_refused_by_name_and_left_as_it_is(path: Path) -> None:

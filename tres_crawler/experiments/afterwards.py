@@ -111,6 +111,7 @@ async def known_links(data: Path, crawl: int) -> KnownLinks | None:
         policy = await learning.newest(database, crawl, learning.POLICY)
         saved = await pages.outcomes(database, crawl)
         lived = await learning.experiences(database, crawl)
+        found_again = await learning.finds(database, crawl)
         rows = [row for row in await links.described(database, crawl) if row.features]
     if policy is None:
         return None
@@ -123,6 +124,8 @@ async def known_links(data: Path, crawl: int) -> KnownLinks | None:
     came_of = {row.page: row.features for row in lived}
     for row in saved:
         describer.learn(np.frombuffer(came_of[row.number], np.float32), row.site, bool(row.relevant), known)
+    for addresses in found_again.values():
+        known.finds.restore(addresses)
     placed = learning.matrix((row.features for row in rows), describer.width)
     sites = np.array([row.site for row in rows], np.int64)
     features = describer.refresh(placed, sites, known)

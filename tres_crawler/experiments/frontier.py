@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tres_crawler.experiments.report import Check, Report, Say
+from tres_crawler.finds import ADDRESS, Finds
 from tres_crawler.frontier.arrays import Floats, Ints
 from tres_crawler.frontier.leaves import TreeFrontier, rounded
 from tres_crawler.frontier.tree import Growth, Tree
@@ -25,7 +26,7 @@ HOSTS_PER_FREE_ONE = 10
 """When 90 % of the hosts are held, those with a number divisible by this are free."""
 STEP_LINKS = 60
 """Links that one page brings."""
-WIDTH, HIDDEN = 10, 64
+WIDTH, HIDDEN = 11, 64
 """As many features as the set `extended` has; the numbers of words follow them."""
 ROWS = 64
 """Rows that the network takes at once, so that it stays on one thread and in the caches.
@@ -41,14 +42,15 @@ class Network:
     def __init__(self, rng: np.random.Generator) -> None:
         shapes = ((WIDTH, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, 1))
         self._layers = [rng.standard_normal(shape, np.float32) / np.float32(shape[0] ** 0.5) for shape in shapes]
-        self._words = Wording()
+        self._words, self._finds = Wording(), Finds()
         self.evaluations = 0
 
     def values(self, rows: Floats) -> Floats:
         """Of links as they are known now: their words are looked up."""
         self.evaluations += len(rows)
         features = rows[:, :WIDTH].copy()
-        features[:, -1] = self._words.probabilities(rows[:, WIDTH:])
+        features[:, -2] = self._words.probabilities(rows[:, WIDTH:-ADDRESS])
+        features[:, -1] = self._finds.features(rows[:, -ADDRESS:])
         first, second, last = self._layers
         values = np.empty(len(rows), np.float32)
         for at in range(0, len(rows), ROWS):
@@ -74,14 +76,15 @@ def some_vectors(count: int, rng: np.random.Generator) -> Floats:
         np.where(rng.random(count) < 0.4, 0.5, 1.0),  # unknown site
         rng.random(count) ** 2,  # share of the site
         rng.random(count),  # chance by its words
+        1 - 1 / rng.integers(1, 6, count),  # found again
     ]
     return rounded(np.column_stack(columns).astype(np.float32))
 
 
 def some_rows(count: int, rng: np.random.Generator) -> Floats:
     """Vectors, and words of which every fourth link lacks some."""
-    words = rng.integers(1, BUCKETS, (count, WORDS))
-    words[:, WORDS // 2 :] *= rng.random((count, 1)) > 0.25
+    words = rng.integers(1, BUCKETS, (count, WORDS + ADDRESS))
+    words[:, WORDS // 2 : WORDS] *= rng.random((count, 1)) > 0.25
     return np.column_stack([some_vectors(count, rng), words]).astype(np.float32)
 
 
@@ -125,7 +128,7 @@ class World:
     def frontier(self, tree: Tree, links: int, rng: np.random.Generator) -> TreeFrontier:
         """The first links of this world, waiting; all hosts are free."""
         numbers, hosts = np.arange(1, links + 1, dtype=np.int32), self.hosts[:links] % hosts_for(links)
-        frontier = TreeFrontier(tree, rng, WIDTH + WORDS)
+        frontier = TreeFrontier(tree, rng, WIDTH + WORDS + ADDRESS)
         frontier.place(numbers, hosts, self.rows[:links])
         return frontier
 

@@ -1,4 +1,4 @@
-"""The Tree-Frontier: waiting links in the leaves of a tree, each leaf offering one of them (TRES, Alg. 2-3)."""
+"""The Tree-Frontier: waiting links in the leaves of a tree, each leaf offering some of them (TRES, Alg. 2-3)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,13 @@ class TreeFrontier:
     for all leaves at once and however many hosts are held. A link has a slot, a row in the arrays, while it waits.
     """
 
-    def __init__(self, tree: Tree, rng: np.random.Generator, width: int | None = None) -> None:
-        """`width`: of the rows that links come with, if there is more to them than the tree looks at."""
+    def __init__(self, tree: Tree, rng: np.random.Generator, width: int | None = None, draws: int = 1) -> None:
+        """`width`: of the rows that links come with, if there is more to them than the tree looks at.
+
+        `draws` are shared out among the leaves that have links; every one has at least one, as in TRES.
+        """
         self.tree = tree
+        self._draws = draws
         self._rng = rng
         self._count = 0
         self._numbers = np.zeros(0, np.int32)
@@ -119,16 +123,17 @@ class TreeFrontier:
     # ---- offering ----
 
     def offers(self) -> Offers:
-        """One link of every leaf that has one of a free host, drawn uniformly; nothing is removed."""
-        return self._one_of_each_leaf(self._free, self._rng)
+        """Links of free hosts, some of every leaf that has any, drawn uniformly; nothing is removed."""
+        return self._some_of_each_leaf(self._free, self._rng)
 
     def samples(self, rng: np.random.Generator | None = None) -> Offers:
-        """One link of every leaf that has any, held hosts or not; drawn by `rng` if only looked at."""
-        return self._one_of_each_leaf(self._by_leaf.sizes, rng or self._rng)
+        """Some links of every leaf that has any, held hosts or not; drawn by `rng` if only looked at."""
+        return self._some_of_each_leaf(self._by_leaf.sizes, rng or self._rng)
 
-    def _one_of_each_leaf(self, among: Ints, rng: np.random.Generator) -> Offers:
+    def _some_of_each_leaf(self, among: Ints, rng: np.random.Generator) -> Offers:
         leaves = np.flatnonzero(among).astype(np.int32)
-        slots = self._by_leaf.draw(leaves, among.take(leaves), rng)
+        each = max(1, self._draws // max(1, len(leaves)))
+        slots, leaves = self._by_leaf.draw(leaves, among.take(leaves), each, rng)
         # take() and not [slots]: of a million links it fetches the rows of a few thousand five times as fast.
         return Offers(self._numbers.take(slots), self._by_host.list_of.take(slots), leaves, self._rows(slots))
 

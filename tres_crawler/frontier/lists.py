@@ -60,10 +60,16 @@ class Lists:
         start = self._starts[number]
         return self._array[start : start + self.sizes[number]].copy()
 
-    def draw(self, lists: Ints, among: Ints, rng: np.random.Generator) -> Ints:
-        """One item of each list, with equal chance for each of its first `among`."""
-        places = (rng.random(len(lists)) * among).astype(np.int32)
-        return self._array.take(self._starts.take(lists) + places)
+    def draw(self, lists: Ints, among: Ints, most: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """Up to `most` items of each list, with equal chance for each of its first `among`; and which list each is of.
+
+        From a place drawn by chance they follow each other at equal distances, so none is drawn twice.
+        """
+        counts = np.minimum(among, most)
+        step = np.arange(counts.sum()) - (counts.cumsum() - counts).repeat(counts)
+        places = ((rng.random(len(lists)).repeat(counts) + step) * (among / counts).repeat(counts)).astype(np.int32)
+        lists, last = lists.repeat(counts), (among - 1).repeat(counts)
+        return self._array.take(self._starts.take(lists) + np.minimum(places, last)), lists
 
     # ---- one item ----
 

@@ -12,7 +12,7 @@ from tres_crawler.frontier.arrays import Floats, Ints
 from tres_crawler.frontier.leaves import TreeFrontier
 
 DRAWS = 8
-"""Waiting links of each leaf whose values stand for all of them."""
+"""So often some waiting links of each leaf are drawn, whose values stand for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,11 @@ def look(frontier: TreeFrontier, value: Callable[[Floats, Ints], Floats] | None 
 
 
 def _mean_values(frontier: TreeFrontier, value: Callable[[Floats, Ints], Floats]) -> npt.NDArray[np.float64]:
-    found = np.zeros(frontier.tree.nodes)
+    found, counts = np.zeros(frontier.tree.nodes), np.zeros(frontier.tree.nodes)
     rng = np.random.default_rng(0)
     for _ in range(DRAWS):
         drawn = frontier.samples(rng)
         if len(drawn):
-            found[drawn.leaves] += value(drawn.features, drawn.hosts) / DRAWS
-    return found
+            np.add.at(found, drawn.leaves, value(drawn.features, drawn.hosts))
+            np.add.at(counts, drawn.leaves, 1)
+    return found / np.maximum(counts, 1)

@@ -28,7 +28,7 @@ class Growth:
     max_depth: int | None = None
     """A leaf so deep stays whole; the root has depth 0. The authors' program stops at 18."""
     max_leaves: int | None = None
-    """Bounds the cost of a choice, which values one link of every leaf."""
+    """Bounds the cost of a choice, which values a link of every leaf."""
 
 
 @dataclass(frozen=True, slots=True)

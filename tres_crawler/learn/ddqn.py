@@ -110,12 +110,21 @@ class Ddqn:
             self._fall_back(trouble)
             return None
         self._optimiser.step()
+        self._draw_back()
         if self.steps % self.settings.target_every == 0:
             self._target.load_state_dict(self._online.state_dict())
         self._healthy += 1
         if self._healthy % GOOD_EVERY == 0:
             self._good = _copy(self._online)
         return loss.item()
+
+    @torch.no_grad()
+    def _draw_back(self) -> None:
+        """Towards what learning began with (L2-SP: Li, Grandvalet and Davoine 2018), apart from Adam's own step."""
+        share = self.learning_rate * self.settings.weight_decay
+        if share:
+            for name, weights in self._online.named_parameters():
+                weights.lerp_(self._first[name], share)
 
     @torch.no_grad()
     def _next_value(self, batch: Batch) -> Tensor:

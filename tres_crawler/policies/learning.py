@@ -11,6 +11,7 @@ import numpy as np
 from tres_crawler.cards import checked
 from tres_crawler.config import Settings
 from tres_crawler.features import Describer, Known, PathState
+from tres_crawler.finds import address_numbers
 from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.frontier.leaves import rounded
 from tres_crawler.learn.ddqn import Ddqn
@@ -101,6 +102,10 @@ class LearningPolicy(ABC):
         self._rows = dict(zip((row.page for row in saved), rows, strict=True))
         await self._load(database)
         learned = self._learner.last_page
+        found_again = await learning.finds(database, self._crawl)
+        for number, addresses in found_again.items():
+            if number <= learned:
+                self._known.finds.restore(addresses)
         rewards = self._count_anew(page for page in pages if page.number <= learned)
         # A judge, or a person, may have had another word since the learner was saved.
         self._learner.relabel(rewards)
@@ -113,6 +118,7 @@ class LearningPolicy(ABC):
                 vector = self._describer.refresh(self._rows[page.number][None], np.array([page.site]), self._known)[0]
                 found = self._features(learning.matrix(outlinks.get(page.number, ()), self._describer.width))
                 rewards[page.number] = self._count(page)
+                self._known.finds.restore(found_again.get(page.number, b""))
                 self._trainer.remember(Transition(page.number, vector, rewards[page.number], found))
                 # One after the other, so that no gradient step is dropped: a kill must not cost lessons.
                 await self._trainer.caught_up()
@@ -159,6 +165,13 @@ class LearningPolicy(ABC):
         sample = None if self._learn.target == "outlinks" else self._sample()
         self._trainer.remember(Transition(page.number, refreshed, reward, self._features(described), sample))
         return described, saved
+
+    def find_again(self, page: int, urls: Sequence[str]) -> list[Change]:
+        if not (urls and self._describer.is_extended):
+            return []
+        addresses = address_numbers(urls)
+        self._known.finds.add(addresses)
+        return [learning.new_finds(self._crawl, page, addresses.tobytes())]
 
     def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
         return self._describer.describe(self._paths.get(page.number), outlinks, looks, sites, self._known)
@@ -219,7 +232,8 @@ class LearningPolicy(ABC):
 
     def _count_anew(self, pages: Iterable[PageFact]) -> dict[int, float]:
         """Paths, sites and rewards of all pages, in order; the reward of each."""
-        self._paths, self._known, self._history = {}, Known(), []
+        # What pages name is the same whoever judges them.
+        self._paths, self._known, self._history = {}, Known(finds=self._known.finds), []
         self._relevant_sites, self._rewards = set(), {}
         return {page.number: self._count(page) for page in pages}
 

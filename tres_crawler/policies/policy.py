@@ -73,6 +73,9 @@ class Policy(Protocol):
     ) -> tuple[Floats | None, list[Change]]:
         """A page has come of a link: learn from it. Features of its new outlinks, and what is to be saved with it."""
 
+    def find_again(self, page: int, urls: Sequence[str]) -> list[Change]:
+        """A page that has arrived names URLs that were known before it; what is to be saved of that."""
+
     def describe_more(
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> Floats | None:
@@ -112,6 +115,9 @@ class PlainPolicy:
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats | None, list[Change]]:
         return None, []
+
+    def find_again(self, page: int, urls: Sequence[str]) -> list[Change]:
+        return []
 
     def describe_more(
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers

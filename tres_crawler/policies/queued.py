@@ -65,7 +65,7 @@ class SyncPolicy(QueuedPolicy):
             return []
         self._warned = True
         logger.warning(
-            "crawl %d: %d links wait and the policy sync values each of them at every choice; tres values one a leaf",
+            "crawl %d: %d links wait and the policy sync values each of them at every choice; tres values some",
             self._crawl,
             waiting,
         )

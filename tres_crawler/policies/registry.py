@@ -20,7 +20,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "tres-paper": {
         "crawl": {"objective": "pages"},
         "features": {"set": "paper"},
-        "frontier": {"min_experiences": 2, "max_depth": 18},
+        "frontier": {"min_experiences": 2, "max_depth": 18, "draws": 1},
         "learn": {
             "discount": 0.3,
             "target": "paper",
@@ -32,6 +32,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "batch": 60,
             "replay": 20_000,
             "target_every": 500,
+            "weight_decay": 0.0,
             "loss": "squared",
             "steps_per_page": 1.0,
             "random_pages": 300,

@@ -9,14 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import bindparam, delete, insert, select, update
 
+from tres_crawler.errors import StoreError
 from tres_crawler.store.database import AnyRow, Change, Database
 from tres_crawler.store.tables import experiences as experience_table
+from tres_crawler.store.tables import finds as find_table
 from tres_crawler.store.tables import metric_points, snapshots
 from tres_crawler.store.tables import nodes as node_table
 
 Floats = npt.NDArray[np.float32]
 
 INSERT_EXPERIENCE = insert(experience_table)
+INSERT_FINDS = insert(find_table)
 INSERT_NODE = insert(node_table)
 INSERT_SNAPSHOT = insert(snapshots).prefix_with("OR REPLACE")
 """A learner that has taken no step since it was saved, as after a restart, is saved under the same version again."""
@@ -37,6 +40,10 @@ LEARNER, POLICY = "learner", "policy"
 def new_experience(crawl: int, page: int, features: Floats, reward: float) -> Change:
     row = {"crawl": crawl, "page": page, "features": features.tobytes(), "reward": reward, "leaf": 0}
     return Change(INSERT_EXPERIENCE, [row])
+
+
+def new_finds(crawl: int, page: int, addresses: bytes) -> Change:
+    return Change(INSERT_FINDS, [{"crawl": crawl, "page": page, "addresses": addresses}])
 
 
 def new_nodes(crawl: int, tree: int, split: Iterable[Mapping[str, float]]) -> Change:
@@ -75,6 +82,12 @@ async def experiences(database: Database, crawl: int) -> Sequence[AnyRow]:
     )
 
 
+async def finds(database: Database, crawl: int) -> dict[int, bytes]:
+    """What each page has found again, in order."""
+    found = select(find_table.c.page, find_table.c.addresses).where(find_table.c.crawl == crawl)
+    return {row.page: row.addresses for row in await database.rows(found.order_by(find_table.c.page))}
+
+
 async def nodes(database: Database, crawl: int, tree: int) -> Sequence[AnyRow]:
     """The splits in the order they were made: every one gave its leaves the next two numbers."""
     columns = (node_table.c[name] for name in ("number", "feature", "threshold", "left", "right"))
@@ -100,4 +113,10 @@ async def newest(database: Database, crawl: int, kind: str) -> bytes | None:
 
 def matrix(features: Iterable[bytes], width: int) -> Floats:
     """Rows of saved features."""
-    return np.frombuffer(b"".join(features), np.float32).reshape(-1, width)
+    rows = list(features)
+    if rows and len(rows[0]) != width * np.dtype(np.float32).itemsize:
+        raise StoreError(
+            "The links of this crawl are described as another version of tres describes them. "
+            "Go on with that version, or begin a new crawl."
+        )
+    return np.frombuffer(b"".join(rows), np.float32).reshape(-1, width)

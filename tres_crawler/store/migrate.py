@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -12,6 +14,9 @@ from sqlalchemy.exc import DBAPIError
 from tres_crawler.errors import StoreError
 from tres_crawler.resources import shipped
 from tres_crawler.store.sqlite import begin_by_hand, file_of, sync_url
+
+ONE_AT_A_TIME = Lock()
+"""Alembic keeps what it is at in variables of its modules."""
 
 
 def upgrade(url: URL) -> tuple[str | None, str]:
@@ -24,7 +29,8 @@ def upgrade(url: URL) -> tuple[str | None, str]:
             if before != newest:
                 config = _config()
                 config.attributes["connection"] = connection
-                command.upgrade(config, newest)
+                with ONE_AT_A_TIME:
+                    command.upgrade(config, newest)
             return before, newest
     except DBAPIError as error:
         raise StoreError(

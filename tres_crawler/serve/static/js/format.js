@@ -61,6 +61,7 @@ const FEATURES = {
   site_known: "Site visited before",
   site_share: "Site seems relevant",
   word_probability: "Words that paid before",
+  found_again: "Named by several pages",
 };
 
 export const featureName = (name) => FEATURES[name] ?? name.replaceAll("_", " ");
