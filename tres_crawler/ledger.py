@@ -253,8 +253,9 @@ class Ledger:
     def _describe(
         self, outlinks: Iterable[Outlink], source: int | None, depth: int, promises: Iterable[float]
     ) -> tuple[list[Link], list[int], list[str]]:
-        """The outlinks that were never seen before, as numbered links; which of them they are; the other URLs."""
-        placed, found, again = [], [], []
+        """The outlinks that were never seen before, as numbered links; which of them they are; URLs known before."""
+        placed, found = [], []
+        again: dict[str, None] = {}
         for at, (outlink, promise) in enumerate(zip(outlinks, promises, strict=True)):
             url = outlink.url if self._rules == DEFAULT_RULES else canonical(outlink.url, rules=self._rules)
             if not url:
@@ -265,8 +266,11 @@ class Ledger:
                 placed.append(Link(self._last_link, url, host, source, depth, outlink.anchor, promise=promise))
                 found.append(at)
             else:
-                again.append(url)
-        return placed, found, again
+                again[url] = None
+        # A page may name a link twice, and one as its own address: that is no other page that names it.
+        for link in placed:
+            again.pop(link.url, None)
+        return placed, found, list(again)
 
     def _sites(self, placed: Sequence[Link]) -> npt.NDArray[np.int64]:
         return self._places.sites(np.array([link.host for link in placed], np.int32))

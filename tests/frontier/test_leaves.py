@@ -244,7 +244,7 @@ def test_samples_are_uniform_among_all_links_held_ones_included() -> None:
     assert max(chi_squares(frontier_of_three_leaves(), 25, held_too=True)) < CHI_SQUARE_999 + 8  # 24 degrees: 51.2
 
 
-@pytest.mark.parametrize(("draws", "each"), [(1, 1), (3, 1), (5, 2), (14, 7), (10_000, 20)])
+@pytest.mark.parametrize(("draws", "each"), [(1, 1), (3, 2), (5, 3), (14, 7), (10_000, 20)])
 def test_draws_are_shared_out_among_leaves_and_no_link_is_offered_twice(draws: int, each: int) -> None:
     frontier = frontier_of_three_leaves(draws)
     offered: set[int] = set()

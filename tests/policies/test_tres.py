@@ -95,13 +95,15 @@ async def test_a_link_that_two_pages_name_with_other_parameters_is_found_again(
     site: SmallSite, database: Database
 ) -> None:
     site.page("a.test/", links=["b.test/", "c.test/"])
-    site.page("b.test/", links=["d.test/1?ref=b", "d.test/2"])
+    site.page("b.test/", links=["d.test/1?ref=b", "d.test/2?ref=1", "d.test/2?ref=2"])
     site.page("c.test/", links=["d.test/1?ref=c"])
     crawl = await started(site, database, crawl={"max_pages": 5}, urls={"drop_parameters": ["ref"]})
     await crawl.run()
     described = {link.url: link.features for link in await links.described(database, crawl.id)}
     rows = learning.matrix((described[f"http://d.test/{page}"] for page in "12"), policy_of(crawl)._describer.width)
-    assert policy_of(crawl)._known.finds.features(rows[:, -ADDRESS:]).tolist() == [0.5, 0.0]
+    assert policy_of(crawl)._known.finds.features(rows[:, -ADDRESS:]).tolist() == [0.5, 0.0], (
+        "one page may name a link twice"
+    )
 
 
 async def forget_snapshots(database: Database) -> None:

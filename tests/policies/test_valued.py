@@ -71,6 +71,28 @@ def test_exploration_offers_any_leaf_and_says_so() -> None:
     assert len({offer.link for offer in drawn}) > 15
 
 
+def test_exploration_knows_leaves_and_not_how_many_links_they_offer() -> None:
+    rng, tree = np.random.default_rng(1), Tree(1)
+    for value, reward in ((0.0, 0.0), (1.0, 1.0)):
+        tree.learn(np.array([value], np.float32), reward)
+    frontier = ValuedFrontier(
+        TreeFrontier(tree, rng, draws=600), lambda features, hosts: features[:, 0], 1.0, lambda host: False, rng
+    )
+    frontier.place(Offer(n, n, features=np.array([float(n <= 10)], np.float32)) for n in range(1, 300))
+    frontier.exploration = 1.0
+    few = sum(offer.link <= 10 for offer in (frontier.offer()[0] for _ in range(400)))
+    assert 150 < few < 250
+
+
+def test_of_every_host_the_best_link_is_offered() -> None:
+    rng = np.random.default_rng(1)
+    frontier = ValuedFrontier(
+        TreeFrontier(Tree(1), rng, draws=1000), lambda features, hosts: features[:, 0], 1.0, lambda host: False, rng
+    )
+    frontier.place(Offer(n, n % 3, features=np.array([n / 100], np.float32)) for n in range(1, 91))
+    assert offered(frontier) == [90, 89, 88]
+
+
 def test_a_link_is_offered_once_and_not_too_many_at_a_time() -> None:
     frontier = frontier_of({n: n / 1000 for n in range(1, 200)}, eagerness=1.0)
     frontier.exploration = 0.5

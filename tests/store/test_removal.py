@@ -29,7 +29,7 @@ async def test_all_rows_and_files_of_one_crawl_go_and_no_others(
     monkeypatch.setattr(removal, "BITE", 7)
     site.page("a.test/", links=[f"b{number}.test/" for number in range(20)])
     for number in range(20):
-        site.page(f"b{number}.test/")
+        site.page(f"b{number}.test/", links=["a.test/"])
     for _ in range(2):
         crawl = await make_crawl(site.topic("a.test/"), relevance={"model": "prior"}, policy="tres")
         await crawl.run()
@@ -38,6 +38,7 @@ async def test_all_rows_and_files_of_one_crawl_go_and_no_others(
     for name in ("crawl-1-00001.warc.gz", "crawl-11-00001.warc.gz"):
         (warc / name).touch()
     before = await rows_of(database, 2)
+    assert before["finds"]
     await removal.begin(database, 1)
     with pytest.raises(NotFound):
         await crawls.get(database, 1)

@@ -64,10 +64,11 @@ VARIANTS = (
     *(Row("tres, true judge", cap, "tres", judge="true") for cap in ("50", "none")),
     *(Row("best-first, true judge", cap, "best-first", judge="true") for cap in ("50", "none")),
     *(Row("tres, SVM judge", cap, "tres", (("relevance.model", "svm"),)) for cap in ("10", "5:2")),
+    *(Row("tres, balanced", cap, "tres", (("crawl.objective", "balanced"),)) for cap in ("50", "none")),
     Row("tres, NH", "10", "tres", (("features.site", "false"),)),
     Row("sync", "50", "sync"),
 )
-"""What a learned start is worth and the judge costs, the paper's ablations, and brute force."""
+"""What a learned start is worth and the judge costs, the paper's ablations, more sites for fewer pages, brute force."""
 
 
 def chosen_rows(plan: Plan) -> list[Row]:

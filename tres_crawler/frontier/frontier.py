@@ -30,7 +30,7 @@ class Frontier(Protocol):
         """Whether a link of a host that is not held waits."""
 
     def offer(self) -> list[Offer]:
-        """At most one link of each leaf, none of a held host; nothing is removed."""
+        """Some links, the best first, none of a held host; nothing is removed."""
 
     def take(self, offer: Offer) -> None:
         """Remove an offered link for good."""

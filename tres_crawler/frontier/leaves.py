@@ -40,6 +40,7 @@ class TreeFrontier:
         self._numbers = np.zeros(0, np.int32)
         self._features = np.zeros((0, tree.width), np.float16)
         self._words = np.zeros((0, (width or tree.width) - tree.width), np.uint16)
+        """What stands behind the features, all of it numbers of 16 bits."""
         self._by_leaf, self._by_host = Lists(), Lists()
         self._free = np.zeros(0, np.int32)
         """For each leaf, how many of its links are of free hosts."""
@@ -132,7 +133,7 @@ class TreeFrontier:
 
     def _some_of_each_leaf(self, among: Ints, rng: np.random.Generator) -> Offers:
         leaves = np.flatnonzero(among).astype(np.int32)
-        each = max(1, self._draws // max(1, len(leaves)))
+        each = -(-self._draws // max(1, len(leaves)))
         slots, leaves = self._by_leaf.draw(leaves, among.take(leaves), each, rng)
         # take() and not [slots]: of a million links it fetches the rows of a few thousand five times as fast.
         return Offers(self._numbers.take(slots), self._by_host.list_of.take(slots), leaves, self._rows(slots))

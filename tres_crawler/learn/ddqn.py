@@ -121,7 +121,7 @@ class Ddqn:
     @torch.no_grad()
     def _draw_back(self) -> None:
         """Towards what learning began with (L2-SP: Li, Grandvalet and Davoine 2018), apart from Adam's own step."""
-        share = self.learning_rate * self.settings.weight_decay
+        share = min(1.0, self.learning_rate * self.settings.weight_decay)
         if share:
             for name, weights in self._online.named_parameters():
                 weights.lerp_(self._first[name], share)

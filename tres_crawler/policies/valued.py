@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tres_crawler.frontier.leaves import TreeFrontier
 from tres_crawler.frontier.look import NodeLook, look
-from tres_crawler.records import Offer
+from tres_crawler.records import Offer, Offers
 
 Floats = npt.NDArray[np.float32]
 Hosts = npt.NDArray[np.int32]
@@ -33,7 +33,7 @@ class ValuedFrontier:
     ) -> None:
         self.tree = tree
         self.exploration = 0.0
-        """Chance that an offer is that of a random leaf."""
+        """Chance that an offer is one of a random leaf."""
         self._value = value
         self._eagerness = eagerness
         self._is_out_of_reach = is_out_of_reach
@@ -67,9 +67,11 @@ class ValuedFrontier:
             return []
         values = self._value(offers.features, offers.hosts)
         worth_it = np.flatnonzero(values >= self._least(values))
-        order = worth_it[np.argsort(-values[worth_it], kind="stable")][:MOST_OFFERS]
+        order = worth_it[np.argsort(-values[worth_it], kind="stable")]
+        # One a host, the best: a host is held once a link of it is taken.
+        order = order[np.sort(np.unique(offers.hosts[order], return_index=True)[1])][:MOST_OFFERS]
         explored = self._rng.random(len(order)) < self.exploration
-        order[explored] = self._rng.integers(len(offers), size=int(explored.sum()))
+        order[explored] = self._of_random_leaves(offers, int(explored.sum()))
         chosen = dict(zip(order.tolist(), explored.tolist(), strict=True))
         rows = list(chosen)
         known = self._refresh(offers.features[rows], offers.hosts[rows])
@@ -95,17 +97,24 @@ class ValuedFrontier:
         return look(self.tree, self._value)
 
     def sample(self, best: bool) -> Floats | None:
-        """The features of one waiting link, which stays: the best of all leaves' draws, or that of any leaf."""
+        """The features of one waiting link, which stays: the best of all leaves' draws, or one of any leaf."""
         samples = self.tree.samples()
         if not len(samples):
             return None
         at = (
             int(np.argmax(self._value(samples.features, samples.hosts)))
             if best
-            else int(self._rng.integers(len(samples)))
+            else int(self._of_random_leaves(samples, 1)[0])
         )
         vector: Floats = self._refresh(samples.features[at : at + 1], samples.hosts[at : at + 1])[0]
         return vector
+
+    def _of_random_leaves(self, offers: Offers, count: int) -> npt.NDArray[np.intp]:
+        """Rows of offers: every leaf is as likely, however many links it offers."""
+        # Offers of a leaf stand together.
+        _, first, sizes = np.unique(offers.leaves, return_index=True, return_counts=True)
+        leaves = self._rng.integers(len(first), size=count)
+        return first[leaves] + (self._rng.random(count) * sizes[leaves]).astype(np.intp)
 
     def _least(self, values: Floats) -> float:
         """The value below which an offer is left for a better link whose host is resting."""

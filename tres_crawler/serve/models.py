@@ -202,7 +202,7 @@ class TreeNode(BaseModel):
     links: int = Field(description="Links that wait.")
     experiences: int = Field(description="Pages fetched of its links.")
     mean_reward: float | None
-    value: float | None = Field(description="Mean of what the learner holds of up to 8 waiting links of each leaf.")
+    value: float | None = Field(description="Mean of what the learner holds of some waiting links of each leaf.")
 
 
 class Tree(BaseModel):

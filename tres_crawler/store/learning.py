@@ -116,7 +116,7 @@ def matrix(features: Iterable[bytes], width: int) -> Floats:
     rows = list(features)
     if rows and len(rows[0]) != width * np.dtype(np.float32).itemsize:
         raise StoreError(
-            "The links of this crawl are described as another version of tres describes them. "
-            "Go on with that version, or begin a new crawl."
+            "The links of this crawl are described as another version of tres describes them. Begin a new crawl; "
+            "what this one has found can be looked at and exported."
         )
     return np.frombuffer(b"".join(rows), np.float32).reshape(-1, width)

@@ -17,7 +17,7 @@ const REST_BETWEEN = 5000;
 export function show(root, crawl) {
   const place = h("div", {}, loading("420px"));
   const size = h("span.small.muted");
-  const words = h("p.small.muted", {}, "Each rule was found where it best parts links that paid from links that did not. For the next fetch every leaf offers one link, and the learner takes the most valuable.");
+  const words = h("p.small.muted", {}, "Each rule was found where it best parts links that paid from links that did not. For the next fetch every leaf offers some links, and the learner takes the most valuable.");
   const most = h("span");
   const scale = h("span.scale", {}, "mean reward 0", h("i"), most);
   const expand = h("button.button", { type: "button", onclick: openAll }, "Open all");
