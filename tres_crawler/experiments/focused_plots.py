@@ -21,9 +21,12 @@ def plot(report: Report, folder: Path) -> list[Path]:
     except ImportError as error:
         raise ConfigError("Pictures need matplotlib: pip install 'tres-crawler[plots]'.") from error
     matplotlib.use("Agg")
+    from cycler import cycler
     from matplotlib import pyplot
 
     paths = []
+    # The matrix has more rows than the ten colours that are usual.
+    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=matplotlib.color_sequences["tab20"])
     for name in wanted:
         draw, panels = DRAWN[name]
         figure, axes = pyplot.subplots(1, panels, figsize=(9 if panels == 1 else 6 * panels, 6), layout="constrained")
