@@ -63,6 +63,7 @@ def test_rows_can_be_chosen_by_policy_and_cap() -> None:
         ("tres, untaught", "50"),
         ("ache", "50"),
         ("tres, true judge", "50"),
+        ("tres, balanced", "50"),
     }
     few = chosen_rows(plan(quick=True, caps=("10", "5:2"), policies=("ache",)))
     assert [(row.name, row.cap) for row in few] == [("ache", "10"), ("ache", "5:2")]
