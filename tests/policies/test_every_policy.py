@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.policies.test_tres import good_and_bad_web, started
+from tests.policies.learning_crawls import good_and_bad_web, started
 from tests.site import SmallSite
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
