@@ -248,9 +248,9 @@ class LearnSettings(Section):
     """How strongly weights are drawn back, in proportion to the learning rate, to what they were when learning began:
     what a network makes of a few hundred pages is mostly chance (docs/decisions/0017). TRES has none."""
 
-    steps_per_page: float = Field(4.0, ge=0, le=100)
-    """Gradient steps per fetched page, taken beside the crawl. TRES, Alg. 4 takes one, the released code a third; four
-    were four points of harvest ahead of one on tuning webs (docs/results.md)."""
+    steps_per_page: float = Field(1.0, ge=0, le=100)
+    """Gradient steps per fetched page, taken beside the crawl, as in TRES, Alg. 4; the released code takes a third. Four
+    find no more (docs/decisions/0017)."""
 
     random_pages: int = Field(0, ge=0)
     """Pages at the start that are chosen at random. The released code takes 300 or 500; with a prior they cost

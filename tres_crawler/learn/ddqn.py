@@ -179,7 +179,7 @@ class Ddqn:
     def _go_on_from(self, state: State) -> None:
         self._online.load_state_dict(state)
         self._target.load_state_dict(state)
-        self._optimiser = torch.optim.Adam(self._online.parameters(), self.learning_rate)
+        self._optimiser = torch.optim.Adam(self._online.parameters(), self.learning_rate, fused=True)
         self._healthy = 0
 
     # ---- saving ----
