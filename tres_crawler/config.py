@@ -75,7 +75,7 @@ class FetchSettings(Section):
     """Ports that may be asked; an address named by `connect_to` is exempt."""
 
     proxy: str = ""
-    """http://HOST:PORT of a proxy; empty: what HTTP_PROXY and HTTPS_PROXY say, if anything."""
+    """http://HOST:PORT of a proxy; empty: what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say, if anything."""
 
     retries: int = Field(2, ge=0, le=10)
     """How often a link is tried again after trouble that may pass (no connection, time-out, 429, 5xx)."""
@@ -249,8 +249,8 @@ class LearnSettings(Section):
     what a network makes of a few hundred pages is mostly chance (docs/decisions/0017). TRES has none."""
 
     steps_per_page: float = Field(1.0, ge=0, le=100)
-    """Gradient steps per fetched page, taken beside the crawl, as in TRES, Alg. 4; the released code takes a third. Four
-    find no more (docs/decisions/0017)."""
+    """Gradient steps per fetched page, taken beside the crawl, as in TRES, Alg. 4; the released code takes a third.
+    Four find no more (docs/decisions/0017)."""
 
     random_pages: int = Field(0, ge=0)
     """Pages at the start that are chosen at random. The released code takes 300 or 500; with a prior they cost

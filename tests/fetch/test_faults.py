@@ -111,7 +111,7 @@ class LocalClient(Client):
 
     def __init__(self, settings: FetchSettings, web: FaultWeb) -> None:
         super().__init__(settings, Resolver(web.lookup()))
-        self._proxies = {}
+        self._proxies._named = {}
         self._web = web
 
     def _permitted(self) -> Callable[[str, int], bool]:

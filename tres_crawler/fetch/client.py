@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import TypedDict
-from urllib.request import getproxies_environment
 
 import aiohttp
 from yarl import URL
@@ -17,7 +16,8 @@ from tres_crawler.config import FetchSettings
 from tres_crawler.errors import Blocked, FetchError, NotText, TimedOut, TooLarge, Unreachable
 from tres_crawler.fetch.decode import ENCODINGS, Overflow, Undecodable, decoded
 from tres_crawler.fetch.dns import Resolver
-from tres_crawler.fetch.guard import guarded_socket_factory, refusal_in
+from tres_crawler.fetch.guard import forbidden_name, guarded_socket_factory, refusal_in
+from tres_crawler.fetch.proxies import Proxies
 from tres_crawler.records import Fetched
 from tres_crawler.urls import canonical, host_of
 
@@ -42,17 +42,24 @@ class Client:
     def __init__(self, settings: FetchSettings, resolver: Resolver | None = None) -> None:
         self.settings = settings
         self.resolver = resolver or Resolver()
-        self._proxies = _proxies(settings)
-        self._session: aiohttp.ClientSession | None = None
+        self._proxies = Proxies(settings)
+        self._direct: aiohttp.ClientSession | None = None
+        self._by_proxy: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Client:
+        self._direct = self._session(self._permitted())
+        # It connects to nothing but a proxy, which may well stand on a private address.
+        self._by_proxy = self._session(lambda _address, _port: True)
+        return self
+
+    def _session(self, permitted: Callable[[str, int], bool]) -> aiohttp.ClientSession:
         settings = self.settings
-        self._session = aiohttp.ClientSession(
+        session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,
                 use_dns_cache=False,
                 resolver=self.resolver,
-                socket_factory=guarded_socket_factory(self._permitted()),
+                socket_factory=guarded_socket_factory(permitted),
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=dict(request_headers(settings)),
@@ -67,17 +74,18 @@ class Client:
             trace_configs=[_notes_reuse()],
         )
         # Otherwise aiohttp asks again by itself after any broken connection, past our pace.
-        self._session._retry_connection = False
-        return self
+        session._retry_connection = False
+        return session
 
     async def __aexit__(self, *_: object) -> None:
-        if self._session:
-            await self._session.close()
+        for session in (self._direct, self._by_proxy):
+            if session:
+                await session.close()
         await self.resolver.close()
 
-    @property
-    def uses_proxy(self) -> bool:
-        return bool(self._proxies)
+    def is_direct(self, url: str) -> bool:
+        """Whether the URL's own host is connected to: no proxy and no one address stands for it."""
+        return not self.settings.connect_to and self._proxies.of(URL(url, encoded=True)) is None
 
     async def get(
         self,
@@ -109,12 +117,13 @@ class Client:
         reused: list[bool],
         conditions: Mapping[str, str],
     ) -> Fetched:
-        assert self._session is not None
+        assert self._direct and self._by_proxy
         started = time.monotonic()
         try:
             where, how = self._address(url)
             how["headers"] = {**how.get("headers", {}), **conditions}
-            async with self._session.get(where, allow_redirects=False, trace_request_ctx=reused, **how) as response:
+            session = self._by_proxy if "proxy" in how else self._direct
+            async with session.get(where, allow_redirects=False, trace_request_ctx=reused, **how) as response:
                 status = response.status
                 target = response.headers.get("Location") if status in REDIRECTS else None
                 if readable_only and status == 200 and not _is_readable(response):
@@ -169,8 +178,14 @@ class Client:
         if not self.settings.connect_to:
             if asked.port not in self.settings.ports:
                 raise Blocked(url, f"port {asked.port} is not one that is asked")
-            proxy = self._proxies.get(asked.scheme)
-            return asked, {"proxy": proxy} if proxy else {}
+            proxy = self._proxies.of(asked)
+            if not proxy:
+                return asked, {}
+            # Names are looked up by the proxy; what stands in the URL itself can be refused here.
+            reason = forbidden_name(asked.host or "")
+            if reason and not self.settings.allow_private_addresses:
+                raise Blocked(url, f"address not public ({reason})")
+            return asked, {"proxy": proxy}
         host, port = _split(self.settings.connect_to)
         how: _Request = {"headers": {"Host": host_of(url)}}
         if asked.scheme == "https":
@@ -178,9 +193,8 @@ class Client:
         return asked.with_host(host).with_port(port), how
 
     def _permitted(self) -> Callable[[str, int], bool]:
-        """Addresses that the guard lets pass: where a proxy or one address stands for all, nothing else is reached."""
-        settings = self.settings
-        everything = bool(settings.allow_private_addresses or settings.connect_to or self._proxies)
+        """Addresses that the guard lets pass: where one address stands for all, nothing else is reached."""
+        everything = bool(self.settings.allow_private_addresses or self.settings.connect_to)
         return lambda _address, _port: everything
 
 
@@ -193,13 +207,6 @@ def _notes_reuse() -> aiohttp.TraceConfig:
 
     trace.on_connection_reuseconn.append(note)
     return trace
-
-
-def _proxies(settings: FetchSettings) -> dict[str, str]:
-    """The proxy for each scheme: that of the settings for all, else those of the environment."""
-    if settings.connect_to:
-        return {}
-    return dict.fromkeys(("http", "https"), settings.proxy) if settings.proxy else getproxies_environment()
 
 
 def request_headers(settings: FetchSettings) -> list[tuple[str, str]]:

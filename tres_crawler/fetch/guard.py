@@ -56,6 +56,17 @@ def forbidden(address: str) -> str | None:
     return reason or ("scoped" if scoped else None)
 
 
+def forbidden_name(host: str) -> str | None:
+    """Why the host of a URL is not one of the public internet as it stands there, before anyone looks it up."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return "loopback"
+    try:
+        ip_address(host)
+    except ValueError:
+        return None
+    return forbidden(host)
+
+
 def guarded_socket_factory(allow: Callable[[str, int], bool]) -> SocketFactoryType:
     """Opens sockets for aiohttp, to public addresses and to those (address, port) that `allow` exempts."""
 

@@ -104,7 +104,7 @@ class Visitor:
 
     async def _reserve_address(self, host: str, url: str) -> str:
         """Find the address behind a host and keep it too, or say that it must rest first."""
-        if self.settings.connect_to or self._client.uses_proxy:
+        if not self._client.is_direct(url):
             return ""
         try:
             found = await self._client.resolver.addresses(_without_port(host))
