@@ -309,6 +309,12 @@ async def not_gzip(_web: FaultWeb, _path: str) -> Said:
     yield answer(page("not gzip"), "Content-Encoding: gzip")
 
 
+@fault("odd-encoding")
+async def odd_encoding(_web: FaultWeb, _path: str) -> Said:
+    """Bytes of no alphabet, in a header whose value is told as the reason."""
+    yield answer(page("odd"), "Content-Encoding: ODD").replace(b"ODD", b"\xff\xfe")
+
+
 # ---- refusals ----
 
 

@@ -119,5 +119,5 @@ class SmallSite:
         head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         self.under_way[host] -= 1
         asked.finished = time.monotonic()
-        writer.write(f"HTTP/1.1 {answer.status} X\r\n{head}\r\n".encode() + body)
+        writer.write(f"HTTP/1.1 {answer.status} X\r\n{head}\r\n".encode(errors="surrogateescape") + body)
         await writer.drain()

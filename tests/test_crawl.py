@@ -53,6 +53,17 @@ async def test_no_site_exceeds_its_cap_and_subdomains_count_together(site: Small
     assert (summary.stop_reason, summary.waiting) == (StopReason.SITES_CAPPED, 14)
 
 
+async def test_a_policy_that_offers_many_links_at_once_keeps_to_the_cap(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    everywhere = [f"h{number}.big.test/" for number in range(24)]
+    site.page("a.test/", links=everywhere)
+    for place in everywhere:
+        site.page(place)
+    crawl = await make_crawl(site.topic("a.test/"), relevance={"model": "prior"}, policy="tres", max_per_site="3")
+    crawl._pages_per_slot = 0  # as later in a crawl, when all slots are earned
+    await crawl.run()
+    assert len([place for place in site.paths() if "big.test" in place]) == 3
+
+
 async def test_settings_say_when_urls_are_one_and_hosts_one_site(site: SmallSite, make_crawl: MakeCrawl) -> None:
     site.page("a.test/", links=["b.test/?ref=1", "b.test/?ref=2", "x.github.io/", "y.github.io/"])
     for place in ("b.test/", "x.github.io/", "y.github.io/"):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tres_crawler.parse import parse, parse_page
 from tres_crawler.parse.charset import decode
 from tres_crawler.parse.page import MAX_ANCHOR_LENGTH, MAX_OUTLINKS, MAX_URL_LENGTH, header_rules
-from tres_crawler.parse.simplify import SMALL_BYTES, SMALL_TAGS, is_harmless, simplified
+from tres_crawler.parse.simplify import MAX_CHARS, SMALL_BYTES, SMALL_TAGS, is_harmless, simplified
 from tres_crawler.records import Document, Fetched, Outlink
 from tres_crawler.urls import canonical
 
@@ -209,6 +209,10 @@ def test_a_page_becomes_its_title_description_and_readable_text() -> None:
 @pytest.mark.parametrize("kind", ["text/plain", "text/plain; charset=utf-8", "Text/Plain"])
 def test_plain_text_is_taken_as_it_is(kind: str) -> None:
     assert parsed("1 <b>2</b>\n\n<a href=/x>3", kind) == Document(URL, "", "", "1 <b>2</b> <a href=/x>3", ())
+
+
+def test_a_text_file_is_cut_where_a_page_would_be() -> None:
+    assert len(parsed("word " * MAX_CHARS, "text/plain").text) <= MAX_CHARS
 
 
 @pytest.mark.parametrize("body", [b"", b" \n", b"<html></html>", b"<frameset><frame src=x></frameset>", b"<script>x"])

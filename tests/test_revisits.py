@@ -10,7 +10,7 @@ from tests.conftest import MakeCrawl
 from tests.monitoring import DATED, DAY, LONG, NEWS, HandClock, Watch, rows
 from tests.site import Answer, SmallSite
 from tres_crawler.records import CrawlState, StopReason
-from tres_crawler.store import sources
+from tres_crawler.store import crawls, sources
 from tres_crawler.store.database import Database
 
 
@@ -55,6 +55,27 @@ async def test_a_revisit_is_conditional_and_an_unchanged_page_costs_no_body(
     assert kept.truths == 2
 
 
+async def test_an_unchanged_page_need_not_repeat_its_validators(
+    site: SmallSite, watch: Watch, database: Database
+) -> None:
+    site.page("a.test/", headers=DATED)
+    running = await watch(pages=1)
+    site.answers["a.test/"] = [Answer(304)]
+    await running.visit()
+    await running.visit()
+    assert [one.headers.get("if-none-match") for one in site.asked if one.path == "/"] == [None, '"1"', '"1"']
+    kept = (await rows(database))["a.test/"]
+    assert (kept.etag, kept.last_modified) == (DATED["ETag"], DATED["Last-Modified"])
+
+
+async def test_validators_of_no_alphabet_are_left(site: SmallSite, watch: Watch, database: Database) -> None:
+    site.page("a.test/", headers={"ETag": '"caf\udce9"', "Last-Modified": "Sat, 08 Sep 2001 \udcff"})
+    running = await watch(pages=1)
+    await running.visit()
+    kept = (await rows(database))["a.test/"]
+    assert (kept.etag, kept.last_modified, kept.visits) == (None, None, 1)
+
+
 async def test_a_server_that_dates_every_answer_anew_is_not_believed(
     site: SmallSite, watch: Watch, database: Database
 ) -> None:
@@ -81,6 +102,8 @@ async def test_what_is_new_is_judged_on_the_text_kept_and_shown(
     (news,) = await sources.latest_news(database, 1, 10)
     assert [words for is_new, words in news.segments if is_new] == [NEWS]
     assert 0 < news.value <= news.share < 0.3
+    told = await crawls.newest_event(database, 1, "source changed")
+    assert told and (told["url"], told["share"]) == ("http://a.test/", round(news.share, 3)), "webhooks tell of it"
     kept = (await rows(database))["a.test/"]
     assert (kept.visits, kept.found, kept.changed_at) == (3, 1, clock.now - DAY)
     assert kept.rate > 0

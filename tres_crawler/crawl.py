@@ -394,7 +394,9 @@ class Crawl:
             for offer in offers:
                 if not self._free_slots():
                     return
-                if offer.host not in asked and self._visits.seize(offer.host):
+                # One offer may have several hosts of a site, and the last page that it may have be taken already.
+                is_full = self._places.is_full(self._places.site(offer.host))
+                if offer.host not in asked and not is_full and self._visits.seize(offer.host):
                     self._frontier.take(offer)
                     self._revisits.earn()
                     self._in_flight += 1

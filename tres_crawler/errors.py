@@ -41,6 +41,8 @@ class FetchError(TresError):
     retry = False
 
     def __init__(self, url: str, reason: str, wait_seconds: float = 0.0) -> None:
+        # What a host says may be any bytes, which Python hands on as characters that cannot be stored.
+        reason = reason.encode("utf-8", "replace").decode()
         super().__init__(f"{reason}: {url}")
         self.url = url
         self.reason = reason[:MAX_REASON]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,8 @@ from tres_crawler.store.content import Content
 from tres_crawler.store.database import Change
 from tres_crawler.store.pages import PageRecord
 from tres_crawler.visits import Visit
+
+LONG_CHARS = 50_000
 
 
 class Intake:
@@ -53,7 +56,7 @@ class Intake:
             title = "" if document.noindex else document.title
             await self._ledger.save_page(replace(page, outcome=outcome, title=title), outlinks, looks)
             return
-        prints = Fingerprints.of(document.text)
+        prints = await _fingerprints(document.text)
         copy = self._seen.copy_of(document, prints)
         page = replace(page, text_key=prints.exact, simhash=prints.near)
         if copy:
@@ -79,6 +82,13 @@ class Intake:
             *self._content.keep(number, fetched, document),
             *(self._revisits.adopt(page, number, fetched, document) if page.reward else []),
         ]
+
+
+async def _fingerprints(text: str) -> Fingerprints:
+    """Of a long text beside the event loop, which it would stop for half a second."""
+    if len(text) < LONG_CHARS:
+        return Fingerprints.of(text)
+    return await asyncio.to_thread(Fingerprints.of, text)
 
 
 def _to_follow(document: Document) -> tuple[Outlink, ...]:

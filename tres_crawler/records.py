@@ -108,8 +108,16 @@ class Validators:
 
     @classmethod
     def of(cls, fetched: Fetched) -> Validators:
-        said = {name.lower(): value for name, value in fetched.headers}
+        # One that is not ASCII could be neither stored nor sent back.
+        said = {name.lower(): value for name, value in fetched.headers if value.isascii()}
         return cls(said.get("etag"), said.get("last-modified"))
+
+    def after(self, fetched: Fetched) -> Validators:
+        """What is known after another answer; "not modified" need not say again what holds still."""
+        said = Validators.of(fetched)
+        if fetched.status != 304:
+            return said
+        return Validators(said.etag or self.etag, said.last_modified or self.last_modified)
 
     @property
     def conditions(self) -> dict[str, str]:

@@ -19,7 +19,7 @@ from tres_crawler.recrawl.estimate import Evidence
 from tres_crawler.recrawl.news import News, prints_of, share_gone, whats_new
 from tres_crawler.recrawl.scheduler import Beliefs, Finding, Scheduler
 from tres_crawler.relevance import Relevance
-from tres_crawler.store import pages, sources
+from tres_crawler.store import crawls, pages, sources
 from tres_crawler.store.database import AnyRow, Change, Database
 from tres_crawler.store.pages import PageRecord
 from tres_crawler.visits import Visits
@@ -204,14 +204,17 @@ class Revisits:
             fetched=fetched,
             outlinks=outlinks,
             looks=judged.anchors,
-            others=self._news(source.page, news, value) if news.changed else (),
+            others=self._news(source, news, value) if news.changed else (),
         )
 
-    def _news(self, page: int, news: News, value: float) -> list[Change]:
+    def _news(self, source: AnyRow, news: News, value: float) -> list[Change]:
+        page = source.page
         logger.info("source %d has news: %.0f %%", page, 100 * news.share)
+        told = {"page": page, "url": source.url, "share": round(news.share, 3), "value": round(value, 3)}
         return [
             sources.prints_change(self._crawl, page, news.prints.tobytes(), prints_of(news.added).tobytes()),
             sources.new_news(self._crawl, page, self._clock(), news.share, value, news.segments),
+            crawls.event(self._crawl, "source changed", **told),
         ]
 
     async def _save(
@@ -230,7 +233,8 @@ class Revisits:
         if number not in self.list:
             return  # retired meanwhile
         self.list.observe(number, now, finding)
-        known = Validators.of(fetched) if fetched else Validators(source.etag, source.last_modified)
+        known = Validators(source.etag, source.last_modified)
+        known = known.after(fetched) if fetched else known
         changed_at = now if finding.changed else source.changed_at
         state = self.list.state(number, now, known, changed_at, missing)
         retirement: list[Change] = []

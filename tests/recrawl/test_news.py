@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tres_crawler.recrawl.news import MOST_CHARACTERS, prints_of, share_gone, whats_new
+from tres_crawler.recrawl.news import COMPARED_CHARACTERS, MOST_CHARACTERS, prints_of, share_gone, whats_new
 
 BEFORE = " ".join(f"word{number}" for number in range(200))
 
@@ -67,3 +67,8 @@ def test_letters_that_change_their_length_in_lower_case_do_no_harm() -> None:
 def test_what_is_kept_to_be_shown_is_bounded() -> None:
     text = " ".join(f"new{number}" for number in range(5000))
     assert len(whats_new(text, prints_of(BEFORE)).added) <= MOST_CHARACTERS
+
+
+def test_a_text_without_end_is_compared_by_its_beginning() -> None:
+    text = "word " * (COMPARED_CHARACTERS // 5)
+    assert not whats_new(text + "with an end that nobody reads", prints_of(text)).changed

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tres_crawler.parse.charset import decode
-from tres_crawler.parse.simplify import SMALL_BYTES, SMALL_TAGS, is_harmless, simplified
+from tres_crawler.parse.simplify import MAX_CHARS, SMALL_BYTES, SMALL_TAGS, is_harmless, simplified
 from tres_crawler.parse.tags import INLINE, UNREADABLE
 from tres_crawler.records import Document, Fetched, Outlink
 from tres_crawler.urls import canonical
@@ -55,7 +55,7 @@ def parse(fetched: Fetched) -> Document:
     text = decode(fetched)
     rules = header_rules(fetched.headers)
     if fetched.content_type.lower().startswith("text/plain"):
-        words = _squeezed(text)
+        words = _squeezed(text[:MAX_CHARS])
         return Document(fetched.url, "", "", words, (), noindex=_says(rules, "index"), nofollow=_says(rules, "follow"))
     page = _Page(text)
     rules |= page.rules

@@ -13,6 +13,8 @@ from tres_crawler.text import WORD
 RUN_WORDS = 3
 LEAST_SHARE = 0.01
 """Below this share of new runs nothing has changed that a reader would notice, such as a date or a counter."""
+COMPARED_CHARACTERS = 200_000
+"""Of a text that are compared: enough for any page, and a matter of milliseconds."""
 CONTEXT_WORDS = 8
 MOST_CHARACTERS = 2000
 """Of new text that is kept to be shown."""
@@ -44,11 +46,12 @@ class News:
 
 def prints_of(text: str) -> Prints:
     """Hashes of all runs of words, each once, in order of size."""
-    return np.unique(_runs(text))
+    return np.unique(_runs(text[:COMPARED_CHARACTERS]))
 
 
 def whats_new(text: str, before: Prints) -> News:
     """Hold a text against the prints of another."""
+    text = text[:COMPARED_CHARACTERS]
     runs = _runs(text)
     known = np.isin(runs, before)
     if known.all():
