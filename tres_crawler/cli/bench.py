@@ -11,9 +11,9 @@ from rich.console import Console
 
 from tres_crawler.cli.common import console, run
 from tres_crawler.errors import ConfigError
+from tres_crawler.experiments import drawing, focused_plots
 from tres_crawler.experiments import fetch as fetching
 from tres_crawler.experiments import focused as crawling
-from tres_crawler.experiments import focused_plots
 from tres_crawler.experiments import frontier as waiting
 from tres_crawler.experiments.plan import REPORTED, Plan
 from tres_crawler.experiments.report import Report, Say, joined
@@ -23,6 +23,7 @@ app = typer.Typer(help="Measure what this crawler does, beside other ways to do 
 
 QuickOption = Annotated[bool, typer.Option("--quick", help="A smaller run that ends within a minute.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+PlotsOption = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Write pictures there.")]
 
 
 @app.command("fetch")
@@ -42,8 +43,13 @@ def fetch(
     politeness: Annotated[
         bool, typer.Option("--politeness", help="Instead of speed: a crawl as default settings make it, by the log.")
     ] = False,
+    plots: PlotsOption = None,
 ) -> None:
     """Pages a second of our fetching and parsing beside bare loops and Scrapy, on the same pages."""
+    if politeness and plots:
+        raise ConfigError("Of --politeness there is nothing to draw. Leave --plots away.")
+    if plots:
+        make_folder(plots)
     if politeness:
         wanted = pages or (fetching.QUICK_POLITE_PAGES if quick else fetching.POLITE_PAGES)
         report = run(fetching.politeness(wanted, fetching.POLITE_SITES, sayer()))
@@ -52,13 +58,18 @@ def fetch(
         turns = repeat or (fetching.QUICK_REPEAT if quick else fetching.REPEAT)
         report = run(fetching.speed(wanted, turns, scrapy, sayer()))
     show(report, as_json)
+    draw(report, plots)
 
 
 @app.command("frontier")
-def frontier(quick: QuickOption = False, as_json: JsonOption = False) -> None:
-    """Cost of a choice and of an update, and memory of a link, by waiting links and leaves."""
+def frontier(quick: QuickOption = False, as_json: JsonOption = False, plots: PlotsOption = None) -> None:
+    """Cost of a choice and of an update, and memory of a link, by waiting links, leaves and draws."""
+    if plots:
+        make_folder(plots)
     rounds = waiting.QUICK_ROUNDS if quick else waiting.ROUNDS
-    show(waiting.costs(waiting.SIZES, waiting.LEAVES, rounds, sayer()), as_json)
+    report = waiting.costs(waiting.SIZES, waiting.LEAVES, rounds, sayer())
+    show(report, as_json)
+    draw(report, plots)
 
 
 @app.command("relevance")
@@ -114,7 +125,7 @@ def focused(
     only_kept: Annotated[bool, typer.Option("--only-kept", help="Report what --keep has, and run nothing.")] = False,
     quick: QuickOption = False,
     as_json: JsonOption = False,
-    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures there.")] = None,
+    plots: PlotsOption = None,
 ) -> None:
     """True harvest and relevant sites of crawls of simulated webs, each in processes of its own."""
     plan = Plan(
@@ -166,17 +177,17 @@ def recrawl(
     ] = None,
     quick: QuickOption = False,
     as_json: JsonOption = False,
-    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures there.")] = None,
+    plots: PlotsOption = None,
 ) -> None:
     """Policies that revisit known pages: each paper's figures beside ours, or one of the parts named here."""
     if sum((paper is not None, live, cost, estimators)) != 1:
         raise ConfigError("Say what to measure: --paper 004, --live, --cost or --estimators.")
+    if plots:
+        make_folder(plots)
     # scipy takes a second to import, which the other benchmarks need not wait for.
     if paper is not None:
         from tres_crawler.experiments.recrawl.bench import reproduce
 
-        if plots:
-            make_folder(plots)
         report = reproduce(paper, sayer(), quick=quick, data=data, plots=plots)
     elif live:
         from tres_crawler.experiments.recrawl import live as monitors
@@ -192,12 +203,19 @@ def recrawl(
 
         report = rates.estimators(quick, sayer())
     show(report, as_json)
+    if paper is None:
+        draw(report, plots)
 
 
 def sayer() -> Say:
     """Progress goes to standard error, one line at a time: standard output is for the figures."""
     out = Console(stderr=True, highlight=False)
     return lambda text: out.print(text, style="dim", soft_wrap=True)
+
+
+def draw(report: Report, folder: Path | None) -> None:
+    for picture in drawing.plot(report, folder) if folder else ():
+        sayer()(f"Picture: {picture}")
 
 
 def show(report: Report, as_json: bool) -> None:

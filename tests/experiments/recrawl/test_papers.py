@@ -12,12 +12,13 @@ from tests.commands import tres
 from tests.experiments.recrawl.test_worlds import PLACES, READINGS
 from tres_crawler.config import Settings
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments.recrawl import air, bench, live, paper000, paper001, paper002, paper004, pictures
+from tres_crawler.experiments import pictures
+from tres_crawler.experiments.pictures import Picture
+from tres_crawler.experiments.recrawl import air, bench, live, paper000, paper001, paper002, paper004
 from tres_crawler.experiments.recrawl.curves import Curve, stochastic_bound, true_index
 from tres_crawler.experiments.recrawl.ephemeral import TABLE_1, always, by_age, inflows, round_robin, simulate
 from tres_crawler.experiments.recrawl.findings import Findings, Options, window_mean
 from tres_crawler.experiments.recrawl.latent import LatentModel, random_model
-from tres_crawler.experiments.recrawl.pictures import Picture
 from tres_crawler.experiments.recrawl.world import play
 from tres_crawler.experiments.report import Check
 from tres_crawler.recrawl.baselines import RoundRobin

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tres_crawler.experiments.pictures import Picture
 from tres_crawler.experiments.recrawl.beijing import (
     THRESHOLDS,
     Definition,
@@ -19,7 +20,6 @@ from tres_crawler.experiments.recrawl.beijing import (
 )
 from tres_crawler.experiments.recrawl.beliefs import Learned
 from tres_crawler.experiments.recrawl.findings import Findings, Options
-from tres_crawler.experiments.recrawl.pictures import Picture
 from tres_crawler.experiments.recrawl.world import Updates, Visits, play
 from tres_crawler.recrawl.baselines import ExactWhittle, RoundRobin, Uniform
 from tres_crawler.recrawl.covering import ActiveCovering

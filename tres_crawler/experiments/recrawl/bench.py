@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments.recrawl import paper000, paper001, paper002, paper004, pictures
+from tres_crawler.experiments import pictures
+from tres_crawler.experiments.recrawl import paper000, paper001, paper002, paper004
 from tres_crawler.experiments.recrawl.findings import Findings, Options
 from tres_crawler.experiments.report import Report, Say
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tres_crawler.experiments.recrawl.pictures import Picture
+from tres_crawler.experiments.pictures import Picture
 from tres_crawler.experiments.report import Check, Report, Say
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tres_crawler.experiments.pictures import Picture
 from tres_crawler.experiments.recrawl import worth
 from tres_crawler.experiments.recrawl.beliefs import Learned, known
 from tres_crawler.experiments.recrawl.findings import Findings, Options, window_mean
-from tres_crawler.experiments.recrawl.pictures import Picture
 from tres_crawler.experiments.recrawl.world import Updates, independent, play
 from tres_crawler.experiments.report import Check
 from tres_crawler.recrawl.bandit import BanditThompson

@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
+from tres_crawler.experiments.pictures import Picture
 from tres_crawler.experiments.recrawl import air
 from tres_crawler.experiments.recrawl.beliefs import Learned, known
 from tres_crawler.experiments.recrawl.dynamic import ExactProgramme, SampledProgramme
 from tres_crawler.experiments.recrawl.findings import Findings, Options
 from tres_crawler.experiments.recrawl.latent import LatentModel, random_model, seasonal_rates
-from tres_crawler.experiments.recrawl.pictures import Picture
 from tres_crawler.experiments.recrawl.world import Updates, Visits, independent, play
 from tres_crawler.experiments.report import Check
 from tres_crawler.recrawl.baselines import ExactWhittle, RoundRobin, Uniform

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tres_crawler.experiments.pictures import Picture
 from tres_crawler.experiments.recrawl.ephemeral import TABLE_1, Floats, by_age, inflows, simulate
 from tres_crawler.experiments.recrawl.findings import Findings, Options, seeds, window_mean
 from tres_crawler.experiments.recrawl.paper004 import theorem_1
-from tres_crawler.experiments.recrawl.pictures import Picture
 from tres_crawler.experiments.report import Check
 from tres_crawler.recrawl.learned import LearnedEphemeral
 from tres_crawler.recrawl.lspe import LspeScheduler

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tres_crawler.experiments.pictures import Picture
 from tres_crawler.experiments.recrawl.curves import Curve, stochastic_bound, true_index
 from tres_crawler.experiments.recrawl.ephemeral import (
     TABLE_1,
@@ -18,7 +19,6 @@ from tres_crawler.experiments.recrawl.ephemeral import (
     simulate,
 )
 from tres_crawler.experiments.recrawl.findings import Findings, Options
-from tres_crawler.experiments.recrawl.pictures import Picture
 from tres_crawler.experiments.report import Check
 from tres_crawler.recrawl.ephemeral import Ephemeral
 from tres_crawler.recrawl.relaxed import DualPrice, relaxed_bound

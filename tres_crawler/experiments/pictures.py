@@ -1,4 +1,4 @@
-"""Pictures of what the laboratory found, drawn with matplotlib where it is installed."""
+"""Pictures of what a benchmark found, drawn with matplotlib where it is installed."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Picture:
     """Where, from and to: around the line of the same label."""
     bars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """A label of each colour, and its bar in each group."""
+    is_logarithmic: bool = False
+    """Whether both axes are."""
 
 
 def write(pictures: Sequence[Picture], folder: Path) -> list[Path]:
@@ -65,4 +67,6 @@ def _draw(picture: Picture, axes: Any) -> None:
     if groups:
         axes.set_xticks([place + 0.4 - width / 2 for place in range(len(groups))], groups)
     axes.set(title=picture.title, xlabel=picture.xlabel, ylabel=picture.ylabel)
+    if picture.is_logarithmic:
+        axes.set(xscale="log", yscale="log")
     axes.legend()
