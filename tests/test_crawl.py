@@ -64,6 +64,15 @@ async def test_a_policy_that_offers_many_links_at_once_keeps_to_the_cap(site: Sm
     assert len([place for place in site.paths() if "big.test" in place]) == 3
 
 
+async def test_a_crawl_that_names_no_contact_is_told_so(
+    site: SmallSite, make_crawl: MakeCrawl, caplog: pytest.LogCaptureFixture
+) -> None:
+    for contact in ("", "ops@example.org"):
+        caplog.clear()
+        await (await make_crawl(site.topic("127.0.0.1/"), {"connect_to": "", "contact": contact})).run()
+        assert ("set fetch.contact" in caplog.text) is (not contact)
+
+
 async def test_settings_say_when_urls_are_one_and_hosts_one_site(site: SmallSite, make_crawl: MakeCrawl) -> None:
     site.page("a.test/", links=["b.test/?ref=1", "b.test/?ref=2", "x.github.io/", "y.github.io/"])
     for place in ("b.test/", "x.github.io/", "y.github.io/"):

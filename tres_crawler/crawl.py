@@ -198,6 +198,8 @@ class Crawl:
     async def run(self) -> Summary:
         """Crawl until there is a reason to stop; steps in flight are finished first."""
         self._started = time.monotonic()
+        if not (self._visitor.settings.contact or self._visitor.settings.connect_to):
+            logger.warning("hosts cannot tell whose crawler asks them: set fetch.contact to an address or a URL")
         reason: StopReason | None = None
         calling_off: asyncio.TimerHandle | None = None
         try:

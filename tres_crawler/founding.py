@@ -12,7 +12,7 @@ from tres_crawler.records import Example, Topic
 from tres_crawler.relevance import judge_of
 from tres_crawler.store import crawls, judging, learning
 from tres_crawler.store.crawls import StartKey
-from tres_crawler.store.database import Database
+from tres_crawler.store.database import Change, Database
 
 STORED_SECTIONS = ("fetch", "crawl", "urls", "relevance", "choose", "frontier", "features", "learn", "recrawl")
 """Settings that are kept with a crawl, so that a resumed one goes on as it began."""
@@ -36,11 +36,13 @@ async def create_crawl(
     settings = settings.replaced("recrawl", topic.recrawl)
     kept = {name: getattr(settings, name).model_dump() for name in STORED_SECTIONS}
     seed = settings.crawl.seed if settings.crawl.seed is not None else secrets.randbits(32)
-    number = await crawls.create(database, topic, kept, settings.crawl.policy, seed, start)
-    begun = [learning.copied_policy(number, learned)] if learned else []
-    begun += [judging.new_version(number, *judge)] if judge else []
-    await database.write(judging.new_examples(number, examples), *begun)
-    return number
+
+    def begun(number: int) -> list[Change]:
+        given = [learning.copied_policy(number, learned)] if learned else []
+        given += [judging.new_version(number, *judge)] if judge else []
+        return [judging.new_examples(number, examples), *given]
+
+    return await crawls.create(database, topic, kept, settings.crawl.policy, seed, start, begun)
 
 
 async def _learned(database: Database, crawl: int, settings: Settings) -> bytes:

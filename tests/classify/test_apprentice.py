@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -70,6 +71,12 @@ async def test_a_process_of_its_own_gives_the_same_judge_to_the_bit(kind: Kind) 
 async def test_a_training_that_fails_is_a_model_error_with_its_reason(job: Job, told: str) -> None:
     with pytest.raises(ModelError, match=f"The judge could not be trained: {told}"):
         await train_beside(job)
+
+
+async def test_a_training_for_which_there_is_no_room_is_a_model_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    with pytest.raises(ModelError, match=r"The judge could not be trained: .*No such file"):
+        await train_beside(JOB)
 
 
 async def test_a_cancelled_training_leaves_no_process_and_no_files(

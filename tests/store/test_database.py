@@ -125,6 +125,18 @@ async def test_an_inserted_row_comes_back_with_its_key(path: Path) -> None:
 # ---- failing ----
 
 
+async def test_a_row_and_what_goes_with_its_key_are_there_together_or_not_at_all(path: Path) -> None:
+    one = INSERT_SITE.values(crawl=1, number=1, name="s1.test")
+    twice = [Change(INSERT_HOST, [{"crawl": 1, "number": 1, "name": "www.s1.test", "site": 1}])] * 2
+    async with Database(database_url(path)) as database:
+        with pytest.raises(StoreError):
+            await database.insert(one, lambda _key: twice)
+        assert seen_from_outside(path) == []
+        await database.insert(one, lambda _key: twice[:1])
+    assert seen_from_outside(path) == [1]
+    assert seen_from_outside(path, "SELECT number FROM hosts") == [1]
+
+
 async def test_a_failed_batch_fails_every_step_in_it_and_after_it_and_leaves_what_was_before(path: Path) -> None:
     async with Database(database_url(path)) as database:
         await database.write(*a_step(1))

@@ -44,6 +44,13 @@ class Job:
 
 async def train_beside(job: Job) -> bytes:
     """The trained model; a training that fails is a ModelError with its last words."""
+    try:
+        return await _trained_beside(job)
+    except OSError as error:  # no room for its files, or no process to be had
+        raise ModelError(f"The judge could not be trained: {error}") from error
+
+
+async def _trained_beside(job: Job) -> bytes:
     with tempfile.TemporaryDirectory(prefix="tres-train-") as folder:
         task, result = Path(folder) / "job.json", Path(folder) / "model.npz"
         await asyncio.to_thread(task.write_text, json.dumps(asdict(job)), encoding="utf-8")

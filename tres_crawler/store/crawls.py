@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -77,7 +77,9 @@ async def create(
     policy: str,
     random_seed: int,
     start: StartKey | None = None,
+    then: Callable[[int], Sequence[Change]] = lambda _crawl: (),
 ) -> int:
+    """A new crawl, and with it what `then` says of its number."""
     return await database.insert(
         insert(crawls).values(
             topic=topic.name,
@@ -89,7 +91,8 @@ async def create(
             created_at=time.time(),
             start_key=start.key if start else None,
             start_body=start.body if start else None,
-        )
+        ),
+        then,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
@@ -109,19 +109,22 @@ class Database:
         except DBAPIError as error:
             raise StoreError(f"The database could not be read: {error.orig}. Is there room on the disk?") from error
 
-    async def insert(self, statement: Insert) -> int:
-        """Insert one row and return the key the database gave it."""
+    async def insert(self, statement: Insert, then: Callable[[int], Sequence[Change]] = lambda _key: ()) -> int:
+        """Insert one row, and with it what `then` makes of the key that the database gives it; returns the key."""
         assert self._engine is not None
         if self._refusal:
             raise self._refusal
         try:
             async with self._engine.begin() as connection:
                 result = await connection.execute(statement)
+                assert result.inserted_primary_key is not None
+                key = int(result.inserted_primary_key[0])
+                for change in then(key):
+                    if change.rows:
+                        await connection.execute(change.statement, change.rows)
         except DBAPIError as error:
             raise cannot_write(error) from error
-        key = result.inserted_primary_key
-        assert key is not None
-        return int(key[0])
+        return key
 
     async def _write_batches(self, connection: AsyncConnection) -> None:
         async with aclosing(connection):
