@@ -11,9 +11,10 @@ from itertools import pairwise
 
 import pytest
 
+from tests.site import Answer as SiteAnswer
 from tests.site import SmallSite
 from tres_crawler.config import FetchSettings
-from tres_crawler.errors import Postponed
+from tres_crawler.errors import BadStatus, Postponed, TimedOut
 from tres_crawler.fetch.client import Client
 from tres_crawler.fetch.dns import Answer, Resolver
 from tres_crawler.fetch.pace import Pace
@@ -105,6 +106,71 @@ async def test_an_address_that_stands_for_all_hosts_is_not_paced(site: SmallSite
             visitor.reserve(host)
             assert (await visitor.get(f"http://{host}/")).status == 200
         assert not visitor.is_free("a.test")
+
+
+class HandClock:
+    """Time that passes only when told to."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class OneMachine:
+    """A visitor to whom all names lead to one machine; the pause is a second by a clock of the test's own."""
+
+    def __init__(self, site: SmallSite, **settings: object) -> None:
+        self.clock = HandClock()
+        self.port = site.port
+        self.visitor = Visitor(
+            FetchSettings.model_validate({"allow_private_addresses": True, "ports": (site.port,), **settings}),
+            Pace(1.0, self.clock),
+            Robots(time.time),
+            forget,
+            Resolver(self._look_up),
+        )
+
+    async def ask(self, host: str) -> Fetched:
+        self.visitor.reserve(f"{host}:{self.port}")
+        return await self.visitor.get(f"http://{host}:{self.port}/")
+
+    async def _look_up(self, _host: str) -> Answer:
+        return Answer(("127.0.0.1",), 300.0)
+
+
+async def test_a_host_that_asks_for_a_day_of_rest_asks_it_for_itself_not_for_others_at_its_address(
+    site: SmallSite,
+) -> None:
+    site.answers["bad.test/"] = [SiteAnswer(503, headers={"Retry-After": "86400"})]
+    site.page("good.test/")
+    machine = OneMachine(site, obey_robots=False)
+    async with machine.visitor:
+        with pytest.raises(BadStatus):
+            await machine.ask("bad.test")
+        machine.clock.now += 0.9
+        with pytest.raises(Postponed):
+            await machine.ask("good.test")
+        machine.clock.now += 0.2
+        assert (await machine.ask("good.test")).status == 200
+        assert machine.visitor.free_at(f"bad.test:{site.port}") > machine.clock.now + 86_000
+
+
+async def test_dead_names_slow_their_address_down_but_never_for_long(site: SmallSite) -> None:
+    site.page("good.test/")
+    machine = OneMachine(site, obey_robots=False, timeout_seconds=0.05)
+    async with machine.visitor:
+        for number in range(12):
+            site.page(f"dead{number}.test/", seconds=0.2)
+            with pytest.raises(TimedOut):
+                await machine.ask(f"dead{number}.test")
+            machine.clock.now += 32.0
+        machine.clock.now -= 1.0
+        with pytest.raises(Postponed):
+            await machine.ask("good.test")
+        machine.clock.now += 1.0
+        assert (await machine.ask("good.test")).status == 200
+        assert machine.visitor.quarantined() == []
 
 
 async def test_fifty_who_want_one_robots_txt_share_one_request(site: SmallSite) -> None:

@@ -73,11 +73,15 @@ class Pace:
         known.answer_seconds += 0.3 * (seconds - known.answer_seconds)
         known.free_at = self.clock() + self._pause(known)
 
-    def end_badly(self, name: str, wait_seconds: float = 0.0, reason: str = "") -> None:
-        """It was not, or with a sign of overload; `wait_seconds` is what the host asked for."""
+    def end_badly(self, name: str, wait_seconds: float = 0.0, reason: str = "", shared: bool = False) -> None:
+        """It was not, or with a sign of overload; `wait_seconds` is what the host asked for.
+
+        What hosts share, an address, backs off as well but never comes into quarantine: others behind it may be fine.
+        """
         known = self._of(name)
         pause = self._pause(known)
-        known.troubles = min(known.troubles + 1, self.MOST_DOUBLINGS)
+        most = self.QUARANTINE_TROUBLES - 1 if shared else self.MOST_DOUBLINGS
+        known.troubles = min(known.troubles + 1, most)
         known.reason = reason
         quarantined = known.troubles >= self.QUARANTINE_TROUBLES
         longest = self.LONGEST_QUARANTINE_SECONDS if quarantined else self.LONGEST_BACKOFF_SECONDS

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
 
 from tres_crawler.config import FetchSettings
-from tres_crawler.errors import BadStatus, Disallowed, FetchError, Postponed, Unreachable
+from tres_crawler.errors import BadStatus, Disallowed, FetchError, Postponed, TimedOut, Unreachable
 from tres_crawler.fetch.client import Client
 from tres_crawler.fetch.dns import Resolver
 from tres_crawler.fetch.pace import Pace, Quarantine
@@ -161,12 +161,21 @@ class Visitor:
         self._pace.slow_down(host, min(wanted, self.settings.max_crawl_delay_seconds))
 
     def _end(self, host: str, address: str, trouble: FetchError | None, seconds: float = 0.0) -> None:
-        """Let host and address rest, as long as what happened asks for."""
-        for name in _both(host, address):
-            if trouble and trouble.retry:
-                self._pace.end_badly(name, trouble.wait_seconds, trouble.reason)
-            else:
-                self._pace.end(name, seconds)
+        """Let host and address rest, as long as what happened asks for.
+
+        An error that a host answers with says nothing of others at its address; no answer may mean that the machine
+        is down.
+        """
+        if trouble and trouble.retry:
+            self._pace.end_badly(host, trouble.wait_seconds, trouble.reason)
+        else:
+            self._pace.end(host, seconds)
+        if not address:
+            return
+        if isinstance(trouble, Unreachable | TimedOut):
+            self._pace.end_badly(address, reason=trouble.reason, shared=True)
+        else:
+            self._pace.end(address, seconds)
 
 
 def _both(host: str, address: str) -> tuple[str, ...]:
