@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.site import SmallSite
+from tests.site import Answer, SmallSite
 from tres_crawler.config import FetchSettings
+from tres_crawler.errors import BadStatus, TimedOut, Unreachable
 from tres_crawler.fetch.client import Client
 from tres_crawler.fetch.robots import Access, Robots
 from tres_crawler.records import RobotsAnswer
@@ -45,14 +46,6 @@ def test_a_host_that_was_never_asked_may_not_be_fetched_from() -> None:
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451])
 def test_a_client_error_means_that_there_are_no_rules(status: int) -> None:
     assert robots_with("User-agent: *\nDisallow: /", status).access("http://a.test/x") is Access.ALLOWED
-
-
-@pytest.mark.parametrize("status", [0, 500, 502, 503, 599])
-def test_a_server_error_or_no_answer_means_that_nothing_may_be_fetched(status: int) -> None:
-    robots = robots_with("", 200)
-    assert robots.access("http://a.test/x") is Access.ALLOWED
-    robots.keep(RobotsAnswer("http://a.test", NOON, status, b""))
-    assert robots.access("http://a.test/x") is Access.UNKNOWN
 
 
 def test_rules_hold_for_a_day_and_then_must_be_asked_for_again() -> None:
@@ -141,21 +134,20 @@ async def test_a_file_that_redirects_for_ever_is_taken_as_missing(site: SmallSit
     assert len(site.asked) == 6
 
 
-@pytest.mark.parametrize("status", [500, 503])
-async def test_a_host_in_trouble_is_not_reached(site: SmallSite, status: int) -> None:
-    site.error("a.test/robots.txt", status)
-    robots, answer = await ask(site, "http://a.test/")
-    assert not answer.reached
-    assert robots.access("http://a.test/x") is Access.UNKNOWN
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_host_in_trouble_says_for_how_long_its_file_cannot_be_had(site: SmallSite, status: int) -> None:
+    site.answers["a.test/robots.txt"] = [Answer(status, headers={"Retry-After": "120"})]
+    with pytest.raises(BadStatus) as trouble:
+        await ask(site, "http://a.test/")
+    assert (trouble.value.status, trouble.value.wait_seconds) == (status, 120.0)
 
 
-async def test_a_host_that_answers_too_late_or_not_at_all_is_not_reached(site: SmallSite) -> None:
+async def test_the_file_of_a_host_that_answers_too_late_or_not_at_all_cannot_be_had(site: SmallSite) -> None:
     site.page("a.test/robots.txt", seconds=0.5)
-    _, late = await ask(site, "http://a.test/", timeout_seconds=0.05)
-    _, refused = await ask(site, "http://a.test/", connect_to="127.0.0.1:1")
-    assert (late.status, refused.status) == (0, 0)
-    assert not late.reached
-    assert not refused.reached
+    with pytest.raises(TimedOut):
+        await ask(site, "http://a.test/", timeout_seconds=0.05)
+    with pytest.raises(Unreachable):
+        await ask(site, "http://a.test/", connect_to="127.0.0.1:1")
 
 
 @pytest.mark.parametrize("max_body_bytes", [5_000_000, 1000])

@@ -14,12 +14,12 @@ import pytest
 from tests.site import Answer as SiteAnswer
 from tests.site import SmallSite
 from tres_crawler.config import FetchSettings
-from tres_crawler.errors import BadStatus, Postponed, TimedOut
+from tres_crawler.errors import BadStatus, Disallowed, Postponed, TimedOut
 from tres_crawler.fetch.client import Client
 from tres_crawler.fetch.dns import Answer, Resolver
-from tres_crawler.fetch.pace import Pace
+from tres_crawler.fetch.pace import Pace, retry_after
 from tres_crawler.fetch.robots import Robots
-from tres_crawler.fetch.visitor import Visitor, retry_after
+from tres_crawler.fetch.visitor import Visitor
 from tres_crawler.records import Fetched, RobotsAnswer
 
 HOSTS = 60
@@ -154,6 +154,19 @@ async def test_a_host_that_asks_for_a_day_of_rest_asks_it_for_itself_not_for_oth
         machine.clock.now += 0.2
         assert (await machine.ask("good.test")).status == 200
         assert machine.visitor.free_at(f"bad.test:{site.port}") > machine.clock.now + 86_000
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_host_that_asks_for_an_hour_of_rest_in_place_of_its_robots_txt_gets_it(
+    site: SmallSite, status: int
+) -> None:
+    site.answers["a.test/robots.txt"] = [SiteAnswer(status, headers={"Retry-After": "3600"})]
+    machine = OneMachine(site)
+    async with machine.visitor:
+        with pytest.raises(Disallowed, match=f"could not be had .status {status}") as trouble:
+            await machine.ask("a.test")
+        assert trouble.value.retry
+        assert machine.visitor.free_at(f"a.test:{site.port}") == machine.clock.now + 3600
 
 
 async def test_dead_names_slow_their_address_down_but_never_for_long(site: SmallSite) -> None:

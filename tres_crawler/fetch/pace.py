@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from tres_crawler.records import Fetched
+
+LONGEST_RETRY_AFTER_SECONDS = 86_400.0
 
 
 @dataclass(slots=True)
@@ -114,3 +119,13 @@ class Pace:
 
     def _of(self, name: str) -> _Known:
         return self._known.setdefault(name, _Known())
+
+
+def retry_after(fetched: Fetched, now: float) -> float:
+    """Seconds that a Retry-After header asks for, given as such or as a date; 0 without one."""
+    value = next((value for name, value in fetched.headers if name.lower() == "retry-after"), "")
+    try:
+        seconds = float(value) if value.isdigit() else parsedate_to_datetime(value).timestamp() - now
+    except ValueError:
+        return 0.0
+    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)

@@ -9,8 +9,9 @@ from enum import Enum, auto
 
 from protego import Protego
 
-from tres_crawler.errors import Blocked, FetchError
+from tres_crawler.errors import BadStatus
 from tres_crawler.fetch.client import PRODUCT, Client
+from tres_crawler.fetch.pace import retry_after
 from tres_crawler.records import Fetched, RobotsAnswer
 
 KEPT_SECONDS = 24 * 3600.0
@@ -39,9 +40,6 @@ class Robots:
             self.keep(answer)
 
     def keep(self, answer: RobotsAnswer) -> None:
-        if not answer.reached:
-            self._rules.pop(answer.origin, None)
-            return
         # No file (any 4xx) means no rules.
         body = answer.body.decode("utf-8-sig", "replace") if answer.status == 200 else ""
         # Owners copy our whole user agent; only its name is the token that rules are matched by.
@@ -59,7 +57,10 @@ class Robots:
         return float((rules and rules.crawl_delay(PRODUCT)) or 0.0)
 
     async def ask(self, client: Client, url: str) -> RobotsAnswer:
-        """Fetch and keep the robots.txt that governs `url`; many who ask at once share one request."""
+        """Fetch and keep the robots.txt that governs `url`; many who ask at once share one request.
+
+        A FetchError says that it cannot be had for now (RFC 9309, sec. 2.3.1.4: then nothing may be fetched).
+        """
         origin = origin_of(url)
         if origin not in self._asking:
             task = asyncio.create_task(self._ask(client, origin))
@@ -68,13 +69,10 @@ class Robots:
         return await asyncio.shield(self._asking[origin])
 
     async def _ask(self, client: Client, origin: str) -> RobotsAnswer:
-        try:
-            fetched = await self._get(client, origin + "/robots.txt")
-            answer = RobotsAnswer(origin, self.clock(), fetched.status, fetched.body)
-        except Blocked:
-            raise
-        except FetchError:
-            answer = RobotsAnswer(origin, self.clock(), 0, b"")
+        fetched = await self._get(client, origin + "/robots.txt")
+        answer = RobotsAnswer(origin, self.clock(), fetched.status, fetched.body)
+        if not answer.reached:
+            raise BadStatus(fetched.url, fetched.status, retry_after(fetched, self.clock()))
         self.keep(answer)
         return answer
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from email.utils import parsedate_to_datetime
 
 from tres_crawler.config import FetchSettings
-from tres_crawler.errors import BadStatus, Disallowed, FetchError, Postponed, TimedOut, Unreachable
+from tres_crawler.errors import BadStatus, Blocked, Disallowed, FetchError, Postponed, TimedOut, Unreachable
 from tres_crawler.fetch.client import Client
 from tres_crawler.fetch.dns import Resolver
-from tres_crawler.fetch.pace import Pace, Quarantine
+from tres_crawler.fetch.pace import Pace, Quarantine, retry_after
 from tres_crawler.fetch.robots import Access, Robots
 from tres_crawler.records import Fetched, RobotsAnswer, Validators
 from tres_crawler.urls import host_of
-
-LONGEST_RETRY_AFTER_SECONDS = 86_400.0
 
 
 class Visitor:
@@ -139,11 +136,12 @@ class Visitor:
         """Fetch robots.txt; like any request it is followed by a pause."""
         try:
             answer = await self._robots.ask(self._client, url)
-            if not answer.reached:
-                raise Disallowed(url, f"robots.txt could not be had (status {answer.status})", retry=True)
         except FetchError as trouble:
             self._end(host, address, trouble)
-            raise
+            if isinstance(trouble, Blocked):
+                raise
+            told = trouble.reason if isinstance(trouble, BadStatus) else "no answer"
+            raise Disallowed(url, f"robots.txt could not be had ({told})", retry=True) from trouble
         await self._keep_robots(answer)
         self._slow_down(host, url)
         self._end(host, address, None)
@@ -184,13 +182,3 @@ def _both(host: str, address: str) -> tuple[str, ...]:
 
 def _without_port(host: str) -> str:
     return host[1 : host.index("]")] if host.startswith("[") else host.partition(":")[0]
-
-
-def retry_after(fetched: Fetched, now: float) -> float:
-    """Seconds that a Retry-After header asks for, given as such or as a date; 0 without one."""
-    value = next((value for name, value in fetched.headers if name.lower() == "retry-after"), "")
-    try:
-        seconds = float(value) if value.isdigit() else parsedate_to_datetime(value).timestamp() - now
-    except ValueError:
-        return 0.0
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)
