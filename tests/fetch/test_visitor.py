@@ -190,9 +190,9 @@ async def test_fifty_who_want_one_robots_txt_share_one_request(site: SmallSite) 
     site.robots("a.test", "User-agent: *\nDisallow: /x")
     robots = Robots(time.time)
     async with Client(FetchSettings(connect_to=f"127.0.0.1:{site.port}")) as client:
-        answers = await asyncio.gather(*(robots.ask(client, f"http://a.test/{n}") for n in range(50)))
+        found = await asyncio.gather(*(robots.ask(client, f"http://a.test/{n}") for n in range(50)))
     assert len(site.asked) == 1
-    assert len({answer.body for answer in answers}) == 1
+    assert len({rules.answer.body for rules in found}) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tres_crawler.errors import BadStatus, Blocked, Disallowed, FetchError, Post
 from tres_crawler.fetch.client import Client
 from tres_crawler.fetch.dns import Resolver
 from tres_crawler.fetch.pace import Pace, Quarantine, retry_after
-from tres_crawler.fetch.robots import Access, Robots
+from tres_crawler.fetch.robots import Robots, Rules
 from tres_crawler.records import Fetched, RobotsAnswer, Validators
 from tres_crawler.urls import host_of
 
@@ -118,45 +118,46 @@ class Visitor:
 
     async def _obey(self, host: str, address: str, url: str) -> None:
         """Return only if robots.txt is known to allow `url` and the host, still reserved, may be asked now."""
-        if self._robots.access(url) is Access.UNKNOWN:
-            await self._ask_robots(host, address, url)
-            refusal = self._refusal(host, url)
-            if refusal:
+        rules = await self._robots.rules(url)
+        if rules:
+            if refusal := self._refusal(host, url, rules):
+                for name in _both(host, address):
+                    self._pace.cancel(name)
                 raise Disallowed(url, refusal)
-            if not self.is_free(host):
-                raise Postponed(url, "robots.txt was asked for; the host rests first")
-            for name in _both(host, address):
-                self._pace.begin(name)
-        elif refusal := self._refusal(host, url):
-            for name in _both(host, address):
-                self._pace.cancel(name)
+            return
+        rules = await self._ask_robots(host, address, url)
+        if refusal := self._refusal(host, url, rules):
             raise Disallowed(url, refusal)
+        if not self.is_free(host):
+            raise Postponed(url, "robots.txt was asked for; the host rests first")
+        for name in _both(host, address):
+            self._pace.begin(name)
 
-    async def _ask_robots(self, host: str, address: str, url: str) -> None:
+    async def _ask_robots(self, host: str, address: str, url: str) -> Rules:
         """Fetch robots.txt; like any request it is followed by a pause."""
         try:
-            answer = await self._robots.ask(self._client, url)
+            rules = await self._robots.ask(self._client, url)
         except FetchError as trouble:
             self._end(host, address, trouble)
             if isinstance(trouble, Blocked):
                 raise
             told = trouble.reason if isinstance(trouble, BadStatus) else "no answer"
             raise Disallowed(url, f"robots.txt could not be had ({told})", retry=True) from trouble
-        await self._keep_robots(answer)
-        self._slow_down(host, url)
+        await self._keep_robots(rules.answer)
+        self._slow_down(host, rules)
         self._end(host, address, None)
+        return rules
 
-    def _refusal(self, host: str, url: str) -> str | None:
+    def _refusal(self, host: str, url: str, rules: Rules) -> str | None:
         """Why robots.txt forbids `url`, if it does."""
         longest = self.settings.max_crawl_delay_seconds
-        if self._robots.delay_seconds(url) > longest:
+        if rules.delay_seconds > longest:
             return f"robots.txt asks for a pause above {longest:g} s"
-        self._slow_down(host, url)
-        return "disallowed by robots.txt" if self._robots.access(url) is Access.DISALLOWED else None
+        self._slow_down(host, rules)
+        return None if rules.allow(url) else "disallowed by robots.txt"
 
-    def _slow_down(self, host: str, url: str) -> None:
-        wanted = self._robots.delay_seconds(url)
-        self._pace.slow_down(host, min(wanted, self.settings.max_crawl_delay_seconds))
+    def _slow_down(self, host: str, rules: Rules) -> None:
+        self._pace.slow_down(host, min(rules.delay_seconds, self.settings.max_crawl_delay_seconds))
 
     def _end(self, host: str, address: str, trouble: FetchError | None, seconds: float = 0.0) -> None:
         """Let host and address rest, as long as what happened asks for.
