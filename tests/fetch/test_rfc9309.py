@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.fetch.test_client import Loopback
-from tests.fetch.test_robots import Shelf, allowed
+from tests.fetch.test_robots import Shelf, allowed, at_once
 from tests.site import SmallSite
 from tres_crawler.config import FetchSettings
 from tres_crawler.errors import FetchError
@@ -222,7 +222,7 @@ async def asked(address: str, **settings: object) -> bool | None:
     robots = Robots(Clock())
     async with Client(FetchSettings.model_validate({"connect_to": address, **settings})) as client:
         with suppress(FetchError):
-            await robots.ask(client, "http://a.test/x")
+            await robots.ask(client, "http://a.test/x", at_once)
     return await allowed(robots, "http://a.test/x")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from tests.site import Answer, SmallSite
@@ -41,6 +43,11 @@ def robots_with(body: str | bytes, status: int = 200, clock: Clock | None = None
     return Robots(clock or Clock(), Shelf(RobotsAnswer("http://a.test", NOON, status, content)))
 
 
+def at_once(_url: str) -> nullcontext[None]:
+    """Every host is free."""
+    return nullcontext()
+
+
 async def allowed(robots: Robots, url: str) -> bool | None:
     """What is known of a URL without asking; None: nothing."""
     rules = await robots.rules(url)
@@ -57,7 +64,7 @@ async def ask(site: SmallSite, url: str, **settings: object) -> tuple[Robots, Ro
     robots = Robots(Clock())
     where = {"connect_to": f"127.0.0.1:{site.port}", **settings}
     async with Client(FetchSettings.model_validate(where)) as client:
-        return robots, (await robots.ask(client, url)).answer
+        return robots, (await robots.ask(client, url, at_once)).answer
 
 
 # ---- what an answer means ----
@@ -161,7 +168,7 @@ async def test_rules_that_are_nowhere_stored_must_be_asked_for_again_once_they_h
     async with Client(FetchSettings(connect_to=f"127.0.0.1:{site.port}")) as client:
         for number in range(10):
             site.robots(f"h{number}.test", f"User-agent: *\nDisallow: /x\n#{padding}")
-            await robots.ask(client, f"http://h{number}.test/")
+            await robots.ask(client, f"http://h{number}.test/", at_once)
     assert await allowed(robots, "http://h0.test/x") is None
     assert await allowed(robots, "http://h9.test/x") is False
 
@@ -187,6 +194,19 @@ async def test_a_redirect_of_the_file_is_followed_to_another_host_and_its_rules_
     assert (answer.origin, answer.status) == ("http://a.test", 200)
     assert await allowed(robots, "http://a.test/x") is False
     assert await allowed(robots, "http://hop5.test/x") is None
+
+
+async def test_a_file_that_many_are_sent_to_is_asked_for_once(site: SmallSite) -> None:
+    for name in ("a.test", "b.test"):
+        site.redirect(f"{name}/robots.txt", "files.test/robots.txt")
+    site.robots("files.test", "User-agent: *\nDisallow: /x\n")
+    robots = Robots(Clock())
+    async with Client(FetchSettings(connect_to=f"127.0.0.1:{site.port}")) as client:
+        for name in ("a.test", "b.test"):
+            await robots.ask(client, f"http://{name}/", at_once)
+            assert await allowed(robots, f"http://{name}/x") is False
+    assert [one.host for one in site.asked] == ["a.test", "files.test", "b.test"]
+    assert await allowed(robots, "http://files.test/x") is False
 
 
 async def test_a_file_that_redirects_for_ever_is_taken_as_missing(site: SmallSite) -> None:

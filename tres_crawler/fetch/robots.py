@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import replace
 
 from protego import Protego
 
 from tres_crawler.errors import BadStatus
 from tres_crawler.fetch.client import PRODUCT, Client
 from tres_crawler.fetch.pace import retry_after
-from tres_crawler.records import Fetched, RobotsAnswer
+from tres_crawler.records import RobotsAnswer
 
 KEPT_SECONDS = 24 * 3600.0
 MAX_BYTES = 500 * 1024
@@ -24,6 +26,8 @@ _VERSION = re.compile(r"((?:^|[\r\n])[ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/[^\r
 
 Stored = Callable[[str], Awaitable[RobotsAnswer | None]]
 """The newest answer of an origin that was written down."""
+Hold = Callable[[str], AbstractAsyncContextManager[object]]
+"""Keeps the host of a URL for one who asks it, and lets it rest afterwards; a FetchError if it must rest first."""
 
 
 class Rules:
@@ -74,33 +78,42 @@ class Robots:
             return None
         return self._keep(rules or await _parse(answer))
 
-    async def ask(self, client: Client, url: str) -> Rules:
+    async def ask(self, client: Client, url: str, hold: Hold) -> Rules:
         """Fetch and keep the robots.txt that governs `url`; many who ask at once share one request.
 
         A FetchError says that it cannot be had for now (RFC 9309, sec. 2.3.1.4: then nothing may be fetched).
         """
         origin = origin_of(url)
         if origin not in self._asking:
-            task = asyncio.create_task(self._ask(client, origin))
+            task = asyncio.create_task(self._ask(client, origin, hold))
             self._asking[origin] = task
             task.add_done_callback(lambda _: self._asking.pop(origin, None))
         return await asyncio.shield(self._asking[origin])
 
-    async def _ask(self, client: Client, origin: str) -> Rules:
-        fetched = await self._get(client, origin + "/robots.txt")
-        answer = RobotsAnswer(origin, self.clock(), fetched.status, fetched.body)
-        if not answer.reached:
-            raise BadStatus(fetched.url, fetched.status, retry_after(fetched, self.clock()))
-        return self._keep(await _parse(answer))
+    async def _ask(self, client: Client, origin: str, hold: Hold) -> Rules:
+        # Each host on the way is held until the end: many a redirect leads to the same host again, under https.
+        async with AsyncExitStack() as held:
+            answer = await self._follow(client, _file_of(origin), lambda url: held.enter_async_context(hold(url)))
+        return self._keep(await _parse(replace(answer, origin=origin)))
 
-    async def _get(self, client: Client, url: str) -> Fetched:
+    async def _follow(self, client: Client, url: str, enter: Callable[[str], Awaitable[object]]) -> RobotsAnswer:
         """Redirects are followed, five at most; what lies behind more counts as no file (RFC 9309, sec. 2.3.1.2)."""
-        for _ in range(MAX_REDIRECTS + 1):
+        for hop in range(MAX_REDIRECTS + 1):
+            is_file = url == _file_of(url)
+            if hop and is_file and (known := await self.rules(url)):
+                return known.answer
+            await enter(url)
             fetched = await client.get(url, readable_only=False, first_bytes=MAX_BYTES)
+            answer = RobotsAnswer(origin_of(url), self.clock(), fetched.status, fetched.body)
+            if not answer.reached:
+                raise BadStatus(url, fetched.status, retry_after(fetched, self.clock()))
             if fetched.location is None:
-                return fetched
+                if hop and is_file:
+                    # The next who is sent here need not ask.
+                    self._keep(await _parse(answer))
+                break
             url = fetched.location
-        return fetched
+        return answer
 
     def _keep(self, rules: Rules) -> Rules:
         """Remember them as the last used, and forget as many others as they need room."""
@@ -126,3 +139,7 @@ def origin_of(url: str) -> str:
     """Scheme, host and port: robots.txt holds for these together."""
     scheme, _, rest = url.partition("//")
     return f"{scheme}//{rest.partition('/')[0].rpartition('@')[2]}"
+
+
+def _file_of(url: str) -> str:
+    return origin_of(url) + "/robots.txt"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 
 from tres_crawler.config import FetchSettings
 from tres_crawler.errors import BadStatus, Blocked, Disallowed, FetchError, Postponed, TimedOut, Unreachable
@@ -45,7 +47,7 @@ class Visitor:
         await self._client.__aexit__()
 
     def is_free(self, host: str) -> bool:
-        return self.free_at(host) <= time.monotonic()
+        return self.free_at(host) <= self._pace.clock()
 
     def free_at(self, host: str) -> float:
         """When `host` may be asked again, on the monotonic clock."""
@@ -100,21 +102,30 @@ class Visitor:
         return fetched
 
     async def _reserve_address(self, host: str, url: str) -> str:
-        """Find the address behind a host and keep it too, or say that it must rest first."""
-        if not self._client.is_direct(url):
-            return ""
+        """Keep the address behind a host too, or say that it must rest first."""
         try:
-            found = await self._client.resolver.addresses(_without_port(host))
-        except OSError as error:
-            self._pace.end_badly(host, reason="name not found")
-            raise Unreachable(url, f"name not found ({error})") from error
-        address = f"address {min(found)}"
-        self._addresses[host] = address
+            address = await self._address_of(host, url)
+        except Unreachable as trouble:
+            self._end(host, "", trouble)
+            raise
+        if not address:
+            return ""
         if not self._pace.is_free(address):
             self._pace.cancel(host)
             raise Postponed(url, "another host at the same address was asked just now")
         self._pace.begin(address)
         return address
+
+    async def _address_of(self, host: str, url: str) -> str:
+        """The address behind a host, as the pace knows it; none where another stands for it."""
+        if not self._client.is_direct(url):
+            return ""
+        try:
+            found = await self._client.resolver.addresses(_without_port(host))
+        except OSError as error:
+            raise Unreachable(url, f"name not found ({error})") from error
+        self._addresses[host] = f"address {min(found)}"
+        return self._addresses[host]
 
     async def _obey(self, host: str, address: str, url: str) -> None:
         """Return only if robots.txt is known to allow `url` and the host, still reserved, may be asked now."""
@@ -136,17 +147,40 @@ class Visitor:
     async def _ask_robots(self, host: str, address: str, url: str) -> Rules:
         """Fetch robots.txt; like any request it is followed by a pause."""
         try:
-            rules = await self._robots.ask(self._client, url)
+            rules = await self._robots.ask(self._client, url, partial(self._hold, set(_both(host, address))))
         except FetchError as trouble:
             self._end(host, address, trouble)
             if isinstance(trouble, Blocked):
                 raise
-            told = trouble.reason if isinstance(trouble, BadStatus) else "no answer"
+            told = trouble.reason if isinstance(trouble, BadStatus | Disallowed) else "no answer"
             raise Disallowed(url, f"robots.txt could not be had ({told})", retry=True) from trouble
         await self._keep_robots(rules.answer)
         self._slow_down(host, rules)
         self._end(host, address, None)
         return rules
+
+    @asynccontextmanager
+    async def _hold(self, held: set[str], url: str) -> AsyncIterator[None]:
+        """Keep the host that robots.txt is to be asked of; those of `held` are kept already, others must be free."""
+        host = host_of(url)
+        if host in held:
+            yield
+            return
+        address = await self._address_of(host, url)
+        names = set(_both(host, address)) - held
+        if not all(map(self._pace.is_free, names)):
+            raise Disallowed(url, "it is at a host that must rest first", retry=True)
+        for name in names:
+            self._pace.begin(name)
+        held |= names
+        trouble = None
+        try:
+            yield
+        except FetchError as error:
+            trouble = error if host_of(error.url) == host else None
+            raise
+        finally:
+            self._end(host, address if address in names else "", trouble)
 
     def _refusal(self, host: str, url: str, rules: Rules) -> str | None:
         """Why robots.txt forbids `url`, if it does."""
@@ -163,7 +197,7 @@ class Visitor:
         """Let host and address rest, as long as what happened asks for.
 
         An error that a host answers with says nothing of others at its address; no answer may mean that the machine
-        is down.
+        is down. The trouble may be another host's, to which robots.txt was sent on.
         """
         if trouble and trouble.retry:
             self._pace.end_badly(host, trouble.wait_seconds, trouble.reason)
@@ -171,7 +205,7 @@ class Visitor:
             self._pace.end(host, seconds)
         if not address:
             return
-        if isinstance(trouble, Unreachable | TimedOut):
+        if isinstance(trouble, Unreachable | TimedOut) and host_of(trouble.url) == host:
             self._pace.end_badly(address, reason=trouble.reason, shared=True)
         else:
             self._pace.end(address, seconds)
