@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -185,7 +186,7 @@ async def test_robots_txt_may_retire_a_page(site: SmallSite, watch: Watch, datab
     site.page("b.test/x")
     running = await watch(pages=2)
     site.robots("b.test", "User-agent: *\nDisallow: /x")
-    running.crawl._visitor._robots._rules.clear()
+    running.crawl._visitor._robots.clock = lambda: time.time() + 2 * DAY
     await running.visit(2)
     assert set(await rows(database)) == {"a.test/"}
     assert await sources.retired(database, 1) == {"disallowed by robots.txt": 1}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
 from tres_crawler.config import FetchSettings
 from tres_crawler.fetch.pace import Pace, Quarantine
-from tres_crawler.fetch.robots import KEPT_SECONDS, Robots
+from tres_crawler.fetch.robots import Robots
 from tres_crawler.fetch.slots import FetchSlots
 from tres_crawler.store import robots
 from tres_crawler.store.database import Database
@@ -24,8 +25,8 @@ class Manners:
     @classmethod
     async def of(cls, database: Database, settings: FetchSettings, slots: int | None = None) -> Manners:
         """With what is stored of robots.txt; at most so many `slots` for all crawls together."""
-        known = await robots.load(database, time.time() - KEPT_SECONDS)
-        return cls(Pace(settings.delay_seconds, time.monotonic), Robots(time.time, known), FetchSlots(slots))
+        stored = Robots(time.time, partial(robots.latest, database))
+        return cls(Pace(settings.delay_seconds, time.monotonic), stored, FetchSlots(slots))
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,15 @@ def test_a_host_in_trouble_again_and_again_is_in_quarantine_with_its_reason_unti
     assert pace.quarantined() == []
 
 
+def test_an_address_backs_off_but_is_never_in_quarantine(clock: Clock) -> None:
+    pace, pauses = Pace(1.0, clock), []
+    for _ in range(6):
+        pace.end_badly("address", shared=True)
+        pauses.append(pace.free_at("address") - clock.now)
+    assert pauses == [4, 8, 16, 32, 32, 32]
+    assert pace.quarantined() == []
+
+
 def test_a_slow_host_rests_longer_and_a_quick_one_is_asked_at_the_usual_pace_again(clock: Clock) -> None:
     pace = Pace(1.0, clock)
     for _ in range(20):

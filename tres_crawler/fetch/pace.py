@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from tres_crawler.records import Fetched
+
+LONGEST_RETRY_AFTER_SECONDS = 86_400.0
 
 
 @dataclass(slots=True)
@@ -73,11 +78,15 @@ class Pace:
         known.answer_seconds += 0.3 * (seconds - known.answer_seconds)
         known.free_at = self.clock() + self._pause(known)
 
-    def end_badly(self, name: str, wait_seconds: float = 0.0, reason: str = "") -> None:
-        """It was not, or with a sign of overload; `wait_seconds` is what the host asked for."""
+    def end_badly(self, name: str, wait_seconds: float = 0.0, reason: str = "", shared: bool = False) -> None:
+        """It was not, or with a sign of overload; `wait_seconds` is what the host asked for.
+
+        What hosts share, an address, backs off as well but never comes into quarantine: others behind it may be fine.
+        """
         known = self._of(name)
         pause = self._pause(known)
-        known.troubles = min(known.troubles + 1, self.MOST_DOUBLINGS)
+        most = self.QUARANTINE_TROUBLES - 1 if shared else self.MOST_DOUBLINGS
+        known.troubles = min(known.troubles + 1, most)
         known.reason = reason
         quarantined = known.troubles >= self.QUARANTINE_TROUBLES
         longest = self.LONGEST_QUARANTINE_SECONDS if quarantined else self.LONGEST_BACKOFF_SECONDS
@@ -110,3 +119,13 @@ class Pace:
 
     def _of(self, name: str) -> _Known:
         return self._known.setdefault(name, _Known())
+
+
+def retry_after(fetched: Fetched, now: float) -> float:
+    """Seconds that a Retry-After header asks for, given as such or as a date; 0 without one."""
+    value = next((value for name, value in fetched.headers if name.lower() == "retry-after"), "")
+    try:
+        seconds = float(value) if value.isdigit() else parsedate_to_datetime(value).timestamp() - now
+    except ValueError:
+        return 0.0
+    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)

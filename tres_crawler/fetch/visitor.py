@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
-from email.utils import parsedate_to_datetime
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 
 from tres_crawler.config import FetchSettings
-from tres_crawler.errors import BadStatus, Disallowed, FetchError, Postponed, Unreachable
+from tres_crawler.errors import BadStatus, Blocked, Disallowed, FetchError, Postponed, TimedOut, Unreachable
 from tres_crawler.fetch.client import Client
 from tres_crawler.fetch.dns import Resolver
-from tres_crawler.fetch.pace import Pace, Quarantine
-from tres_crawler.fetch.robots import Access, Robots
+from tres_crawler.fetch.pace import Pace, Quarantine, retry_after
+from tres_crawler.fetch.robots import Robots, Rules
 from tres_crawler.records import Fetched, RobotsAnswer, Validators
 from tres_crawler.urls import host_of
-
-LONGEST_RETRY_AFTER_SECONDS = 86_400.0
 
 
 class Visitor:
@@ -48,7 +47,7 @@ class Visitor:
         await self._client.__aexit__()
 
     def is_free(self, host: str) -> bool:
-        return self.free_at(host) <= time.monotonic()
+        return self.free_at(host) <= self._pace.clock()
 
     def free_at(self, host: str) -> float:
         """When `host` may be asked again, on the monotonic clock."""
@@ -103,70 +102,113 @@ class Visitor:
         return fetched
 
     async def _reserve_address(self, host: str, url: str) -> str:
-        """Find the address behind a host and keep it too, or say that it must rest first."""
-        if not self._client.is_direct(url):
-            return ""
+        """Keep the address behind a host too, or say that it must rest first."""
         try:
-            found = await self._client.resolver.addresses(_without_port(host))
-        except OSError as error:
-            self._pace.end_badly(host, reason="name not found")
-            raise Unreachable(url, f"name not found ({error})") from error
-        address = f"address {min(found)}"
-        self._addresses[host] = address
+            address = await self._address_of(host, url)
+        except Unreachable as trouble:
+            self._end(host, "", trouble)
+            raise
+        if not address:
+            return ""
         if not self._pace.is_free(address):
             self._pace.cancel(host)
             raise Postponed(url, "another host at the same address was asked just now")
         self._pace.begin(address)
         return address
 
+    async def _address_of(self, host: str, url: str) -> str:
+        """The address behind a host, as the pace knows it; none where another stands for it."""
+        if not self._client.is_direct(url):
+            return ""
+        try:
+            found = await self._client.resolver.addresses(_without_port(host))
+        except OSError as error:
+            raise Unreachable(url, f"name not found ({error})") from error
+        self._addresses[host] = f"address {min(found)}"
+        return self._addresses[host]
+
     async def _obey(self, host: str, address: str, url: str) -> None:
         """Return only if robots.txt is known to allow `url` and the host, still reserved, may be asked now."""
-        if self._robots.access(url) is Access.UNKNOWN:
-            await self._ask_robots(host, address, url)
-            refusal = self._refusal(host, url)
-            if refusal:
+        rules = await self._robots.rules(url)
+        if rules:
+            if refusal := self._refusal(host, url, rules):
+                for name in _both(host, address):
+                    self._pace.cancel(name)
                 raise Disallowed(url, refusal)
-            if not self.is_free(host):
-                raise Postponed(url, "robots.txt was asked for; the host rests first")
-            for name in _both(host, address):
-                self._pace.begin(name)
-        elif refusal := self._refusal(host, url):
-            for name in _both(host, address):
-                self._pace.cancel(name)
+            return
+        rules = await self._ask_robots(host, address, url)
+        if refusal := self._refusal(host, url, rules):
             raise Disallowed(url, refusal)
+        if not self.is_free(host):
+            raise Postponed(url, "robots.txt was asked for; the host rests first")
+        for name in _both(host, address):
+            self._pace.begin(name)
 
-    async def _ask_robots(self, host: str, address: str, url: str) -> None:
+    async def _ask_robots(self, host: str, address: str, url: str) -> Rules:
         """Fetch robots.txt; like any request it is followed by a pause."""
         try:
-            answer = await self._robots.ask(self._client, url)
-            if not answer.reached:
-                raise Disallowed(url, f"robots.txt could not be had (status {answer.status})", retry=True)
+            rules = await self._robots.ask(self._client, url, partial(self._hold, set(_both(host, address))))
         except FetchError as trouble:
             self._end(host, address, trouble)
-            raise
-        await self._keep_robots(answer)
-        self._slow_down(host, url)
+            if isinstance(trouble, Blocked):
+                raise
+            told = trouble.reason if isinstance(trouble, BadStatus | Disallowed) else "no answer"
+            raise Disallowed(url, f"robots.txt could not be had ({told})", retry=True) from trouble
+        await self._keep_robots(rules.answer)
+        self._slow_down(host, rules)
         self._end(host, address, None)
+        return rules
 
-    def _refusal(self, host: str, url: str) -> str | None:
+    @asynccontextmanager
+    async def _hold(self, held: set[str], url: str) -> AsyncIterator[None]:
+        """Keep the host that robots.txt is to be asked of; those of `held` are kept already, others must be free."""
+        host = host_of(url)
+        if host in held:
+            yield
+            return
+        address = await self._address_of(host, url)
+        names = set(_both(host, address)) - held
+        if not all(map(self._pace.is_free, names)):
+            raise Disallowed(url, "it is at a host that must rest first", retry=True)
+        for name in names:
+            self._pace.begin(name)
+        held |= names
+        trouble = None
+        try:
+            yield
+        except FetchError as error:
+            trouble = error if host_of(error.url) == host else None
+            raise
+        finally:
+            self._end(host, address if address in names else "", trouble)
+
+    def _refusal(self, host: str, url: str, rules: Rules) -> str | None:
         """Why robots.txt forbids `url`, if it does."""
         longest = self.settings.max_crawl_delay_seconds
-        if self._robots.delay_seconds(url) > longest:
+        if rules.delay_seconds > longest:
             return f"robots.txt asks for a pause above {longest:g} s"
-        self._slow_down(host, url)
-        return "disallowed by robots.txt" if self._robots.access(url) is Access.DISALLOWED else None
+        self._slow_down(host, rules)
+        return None if rules.allow(url) else "disallowed by robots.txt"
 
-    def _slow_down(self, host: str, url: str) -> None:
-        wanted = self._robots.delay_seconds(url)
-        self._pace.slow_down(host, min(wanted, self.settings.max_crawl_delay_seconds))
+    def _slow_down(self, host: str, rules: Rules) -> None:
+        self._pace.slow_down(host, min(rules.delay_seconds, self.settings.max_crawl_delay_seconds))
 
     def _end(self, host: str, address: str, trouble: FetchError | None, seconds: float = 0.0) -> None:
-        """Let host and address rest, as long as what happened asks for."""
-        for name in _both(host, address):
-            if trouble and trouble.retry:
-                self._pace.end_badly(name, trouble.wait_seconds, trouble.reason)
-            else:
-                self._pace.end(name, seconds)
+        """Let host and address rest, as long as what happened asks for.
+
+        An error that a host answers with says nothing of others at its address; no answer may mean that the machine
+        is down. The trouble may be another host's, to which robots.txt was sent on.
+        """
+        if trouble and trouble.retry:
+            self._pace.end_badly(host, trouble.wait_seconds, trouble.reason)
+        else:
+            self._pace.end(host, seconds)
+        if not address:
+            return
+        if isinstance(trouble, Unreachable | TimedOut) and host_of(trouble.url) == host:
+            self._pace.end_badly(address, reason=trouble.reason, shared=True)
+        else:
+            self._pace.end(address, seconds)
 
 
 def _both(host: str, address: str) -> tuple[str, ...]:
@@ -175,13 +217,3 @@ def _both(host: str, address: str) -> tuple[str, ...]:
 
 def _without_port(host: str) -> str:
     return host[1 : host.index("]")] if host.startswith("[") else host.partition(":")[0]
-
-
-def retry_after(fetched: Fetched, now: float) -> float:
-    """Seconds that a Retry-After header asks for, given as such or as a date; 0 without one."""
-    value = next((value for name, value in fetched.headers if name.lower() == "retry-after"), "")
-    try:
-        seconds = float(value) if value.isdigit() else parsedate_to_datetime(value).timestamp() - now
-    except ValueError:
-        return 0.0
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, insert, select
 
 from tres_crawler.records import RobotsAnswer
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.tables import robots
 
 _INSERT = insert(robots)
+_LATEST = select(robots).where(robots.c.origin == bindparam("origin")).order_by(robots.c.fetched_at.desc()).limit(1)
 
 
 def new_answer(answer: RobotsAnswer) -> Change:
@@ -25,7 +26,7 @@ def new_answer(answer: RobotsAnswer) -> Change:
     )
 
 
-async def load(database: Database, since: float) -> list[RobotsAnswer]:
-    """Those fetched at or after `since`, oldest first."""
-    found = await database.rows(select(robots).where(robots.c.fetched_at >= since).order_by(robots.c.fetched_at))
-    return [RobotsAnswer(row.origin, row.fetched_at, row.status, row.body) for row in found]
+async def latest(database: Database, origin: str) -> RobotsAnswer | None:
+    """What an origin answered last, if it ever did."""
+    found = await database.rows(_LATEST, {"origin": origin})
+    return next((RobotsAnswer(row.origin, row.fetched_at, row.status, row.body) for row in found), None)

@@ -1,0 +1,17 @@
+"""Of every origin the newest robots.txt is found, and only by its own name."""
+
+from __future__ import annotations
+
+from tres_crawler.records import RobotsAnswer
+from tres_crawler.store import robots
+from tres_crawler.store.database import Database
+
+
+async def test_the_newest_answer_of_an_origin_counts(database: Database) -> None:
+    old, new = (RobotsAnswer("http://a.test", at, 200, b"User-agent: *") for at in (1.0, 2.0))
+    other = RobotsAnswer("https://a.test", 3.0, 404, b"")
+    for answer in (new, old, other):
+        await database.write(robots.new_answer(answer))
+    assert await robots.latest(database, "http://a.test") == new
+    assert await robots.latest(database, "https://a.test") == other
+    assert await robots.latest(database, "http://b.test") is None
