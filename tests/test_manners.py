@@ -148,7 +148,7 @@ async def test_two_crawls_that_share_their_manners_never_ask_a_host_twice_as_har
     for n in range(6):
         site.page(f"a.test/{n}")
     made = [await make_crawl(site.topic("a.test/"), {"delay_seconds": 0.05}) for _ in range(2)]
-    manners = await Manners.of(database, FetchSettings(delay_seconds=0.05))
+    manners = Manners.of(database, FetchSettings(delay_seconds=0.05))
     both = [await Crawl.load(database, crawl.id, manners=manners) for crawl in made]
     await asyncio.gather(*(crawl.run() for crawl in both))
     assert Counter(site.paths()) == dict.fromkeys(site.answers, 2)

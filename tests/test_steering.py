@@ -87,7 +87,7 @@ async def test_what_is_called_off_behind_a_redirect_waits_as_a_link_of_its_own(
 
 
 async def test_a_host_that_was_called_off_can_be_asked_by_another_crawl(site: SmallSite, database: Database) -> None:
-    manners = await Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}))
+    manners = Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}))
     site.page("slow.test/", seconds=30)
     first = await started(site, database, manners, "slow.test/")
     running = asyncio.create_task(first.run())
@@ -124,7 +124,7 @@ async def started(
 
 async def test_crawls_share_the_slots_of_their_process_evenly(site: SmallSite, database: Database) -> None:
     wide_web(site, seconds=0.02)
-    manners = await Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=4)
+    manners = Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=4)
     both = [await started(site, database, manners, seed, max_pages=60) for seed in ("a.test/", "b.test/")]
     most: list[tuple[int, int, int]] = []
 
@@ -146,7 +146,7 @@ async def test_crawls_share_the_slots_of_their_process_evenly(site: SmallSite, d
 
 async def test_a_paused_crawl_leaves_its_slots_to_others(site: SmallSite, database: Database) -> None:
     wide_web(site, seconds=0.02)
-    manners = await Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=4)
+    manners = Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=4)
     first, second = [await started(site, database, manners, "a.test/", max_pages=60) for _ in range(2)]
     first.pause()
     waiting, running = asyncio.create_task(first.run()), asyncio.create_task(second.run())
@@ -251,7 +251,7 @@ async def test_a_crawl_that_fails_leaves_slots_and_hosts_to_the_others(
     site: SmallSite, database: Database, obey_robots: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wide_web(site, seconds=0.02)
-    manners = await Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=8)
+    manners = Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=8)
     first = await started(site, database, manners, "a.test/", {"obey_robots": obey_robots})
     running = asyncio.create_task(first.run())
     await until(lambda: first.politeness().in_flight == 8)
@@ -275,7 +275,7 @@ async def test_a_host_that_another_crawl_asks_is_looked_at_again_after_its_delay
     site: SmallSite, database: Database
 ) -> None:
     site.page("a.test/")
-    manners = await Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.2}))
+    manners = Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.2}))
     crawl = await started(site, database, manners, "a.test/", {"delay_seconds": 0.2})
     visits, host = crawl._visits, crawl._places.host("http://a.test/")
     manners.pace.begin("a.test")
@@ -294,7 +294,7 @@ async def test_revisits_take_of_the_slots_that_all_crawls_share(
 ) -> None:
     monkeypatch.setattr(revisits, "LOOK_AGAIN_SECONDS", 0.02)
     wide_web(site, seconds=0.02)
-    manners = await Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=2)
+    manners = Manners.of(database, Settings().fetch.model_copy(update={"delay_seconds": 0.0}), slots=2)
     often = {"mode": "monitor", "visits_per_minute": 1e6, "policy": "fixed", "interval_seconds": 0.01}
     crawl = await started(site, database, manners, "a.test/", recrawl={**often, "least_gap_seconds": 0.0}, max_pages=31)
     running = asyncio.create_task(crawl.run())

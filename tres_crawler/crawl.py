@@ -28,6 +28,7 @@ from tres_crawler.frontier.queue import OrderedFrontier, most_promising_first
 from tres_crawler.intake import Intake
 from tres_crawler.ledger import Ledger
 from tres_crawler.lessons import Lessons
+from tres_crawler.logs import concern
 from tres_crawler.manners import Manners, Politeness
 from tres_crawler.policies.policy import Surroundings
 from tres_crawler.policies.registry import MakePolicy, create_policy, settled
@@ -171,7 +172,7 @@ class Crawl:
         """
         record = await crawls.get(database, crawl)
         settings = Settings.kept(record.settings).replaced("crawl", changed or {}).replaced("recrawl", recrawl or {})
-        manners = manners or await Manners.of(database, settings.fetch)
+        manners = manners or Manners.of(database, settings.fetch)
         relevance = relevance or await Relevance.of_crawl(database, record)
         self = cls(record, settings, database, manners, content or Nothing(), relevance, make_policy, make_revisits)
         await self._restore()
@@ -434,6 +435,7 @@ class Crawl:
 
     async def step(self, offer: Offer) -> None:
         """One link's journey: fetch, parse, judge, describe, place, save. Its slot is free once that is committed."""
+        concern(crawl=self.id, link=offer.link, host=self._places.names[offer.host])
         link = await self._ledger.link(offer.link)
         visit = Visit.of(link, offer, self._policy.version)
         self.latest_url = link.url
@@ -458,6 +460,7 @@ class Crawl:
 
     async def revisit(self, source: int) -> None:
         """A known page's next visit; its slot is free once what came of it is committed."""
+        concern(crawl=self.id, source=source)
         await self._revisits.step(source)
         self._all_slots.give_back()
         self._wake.set()

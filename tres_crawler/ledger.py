@@ -202,7 +202,10 @@ class Ledger:
         ]
         if page.number % METRIC_EVERY_PAGES == 0:
             changes.append(crawls.metric_point(figures))
-        logger.info("step %d %s reward=%g leaf=%d %s", page.number, page.outcome, page.reward, page.leaf, page.url)
+        said = "relevant" if page.reward else "irrelevant" if page.judgement else page.outcome
+        value = "-" if page.value is None else f"{page.value:.2f}"
+        told = (page.number, said, page.reward, value, page.leaf, page.url)
+        logger.info("step %d %s reward=%g value=%s leaf=%d %s", *told)
         await self.save(_featured(placed, features), changes)
 
     async def save_more(

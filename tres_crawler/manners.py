@@ -23,7 +23,7 @@ class Manners:
     slots: FetchSlots
 
     @classmethod
-    async def of(cls, database: Database, settings: FetchSettings, slots: int | None = None) -> Manners:
+    def of(cls, database: Database, settings: FetchSettings, slots: int | None = None) -> Manners:
         """With what is stored of robots.txt; at most so many `slots` for all crawls together."""
         stored = Robots(time.time, partial(robots.latest, database))
         return cls(Pace(settings.delay_seconds, time.monotonic), stored, FetchSlots(slots))

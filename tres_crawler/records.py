@@ -128,7 +128,7 @@ class Validators:
 
 @dataclass(frozen=True, slots=True)
 class RobotsAnswer:
-    """What an origin answered to GET /robots.txt; status 0 means that it could not be reached."""
+    """What an origin answered to GET /robots.txt."""
 
     origin: str
     fetched_at: float

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from tres_crawler.config import LogSettings, Settings
 from tres_crawler.errors import NotFound
+from tres_crawler.logs import Concerned
 from tres_crawler.records import CrawlState
 from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.datadir import DataDir
@@ -81,10 +82,11 @@ class JsonFormatter(logging.Formatter):
 
 def set_up_logging(settings: LogSettings) -> None:
     handler = logging.StreamHandler()
+    handler.addFilter(Concerned())
     if settings.format == "json":
         handler.setFormatter(JsonFormatter())
     else:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s%(about)s"))
     logging.basicConfig(level=settings.level.upper(), handlers=[handler], force=True)
     # It tells of every object it makes, which is not the crawl's story.
     logging.getLogger("gensim").setLevel(logging.WARNING)

@@ -50,7 +50,7 @@ class Running:
         """Figures of crawls that ended by trouble: a database that refuses to be written does not know of their end."""
 
     async def open(self) -> None:
-        self._manners = await Manners.of(self._database, self._settings.fetch, self._settings.serve.slots)
+        self._manners = Manners.of(self._database, self._settings.fetch, self._settings.serve.slots)
 
     async def load_models(self) -> None:
         """Load what any crawl needs, beside the answers: the first one would hold them up for seconds."""
