@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 from urllib.parse import urlsplit
 
 import pytest
@@ -29,6 +30,7 @@ START = {"topic": {"name": "x", "keywords": ["y"], "seeds": ["http://a.example/"
         ("POST", "/crawls", {**START, "crawl": {"max_pages": -1}}, 422, "max_pages"),
         ("POST", "/crawls", {**START, "crawl": {"policy": "magic"}}, 422, "policy"),
         ("POST", "/crawls", {**START, "recrawl": {"mode": "always"}}, 422, "recrawl.mode"),
+        ("POST", "/crawls", {**START, "recrawl": {"half_life_seconds": math.inf}}, 422, "finite number"),
         ("POST", "/crawls", {**START, "policy_from": 99}, 404, "no crawl 99"),
         ("POST", "/crawls", {**START, "policy_from": 2}, 409, "learned nothing"),
         ("POST", "/crawls", {**START, "crawl": {"seed": 10**20}}, 422, "seed"),
