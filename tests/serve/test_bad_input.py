@@ -21,6 +21,11 @@ START = {"topic": {"name": "x", "keywords": ["y"], "seeds": ["http://a.example/"
         ("POST", "/crawls", b"\xff\xfe", 400, "body"),
         ("POST", "/crawls", b"[]", 422, "must be a JSON object"),
         ("POST", "/crawls", None, 422, "Content-Type: application/json"),
+        ("POST", "/crawls", {"topic": {**START["topic"], "name": "\ud800"}}, 422, "lone surrogate"),
+        ("POST", "/crawls", {"topic": {**START["topic"], "keywords": ["y", "\udfff"]}}, 422, "lone surrogate"),
+        ("POST", "/crawls", {"topic": {**START["topic"], "seeds": ["http://\ud800.example/"]}}, 422, "lone surrogate"),
+        ("POST", "/crawls", {"topic": "\ud800"}, 422, "lone surrogate"),
+        ("POST", "/crawls", {**START, "\ud800": 3}, 422, "lone surrogate"),
         ("POST", "/crawls", {**START, "speed": 3}, 422, "speed"),
         ("POST", "/crawls", {"topic": 7}, 422, "topic"),
         ("POST", "/crawls", {"topic": {"name": "x", "keywords": ["y"]}}, 422, "no seeds"),
@@ -59,6 +64,7 @@ START = {"topic": {"name": "x", "keywords": ["y"], "seeds": ["http://a.example/"
         ("PATCH", "/crawls/2", {"policy": "random"}, 422, "policy"),
         ("POST", "/crawls/2/seeds", {"seeds": []}, 422, "seeds"),
         ("POST", "/crawls/2/seeds", {"seeds": ["javascript:alert(1)"]}, 422, "not an http"),
+        ("POST", "/crawls/2/seeds", {"seeds": ["http://a.example/\ud800"]}, 422, "lone surrogate"),
         ("POST", "/crawls/1/feedback", {"page": 1}, 422, "relevant"),
         ("POST", "/crawls/1/feedback", {"page": 1, "relevant": "often"}, 422, "relevant"),
         ("POST", "/crawls/1/feedback", {"page": 9999, "relevant": True}, 404, "no page 9999"),
@@ -101,11 +107,16 @@ def test_loopback_names_are_ours(served: Service) -> None:
 
 
 def test_a_page_of_another_site_changes_nothing(served: Service) -> None:
-    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
-        assert raw(served, "POST", "/api/v1/crawls/2/resume", headers)[0] == 403
-    status, headers = raw(served, "GET", "/api/v1/crawls", {"Origin": "http://evil.example"})
-    assert status == 200
-    assert not [name for name in headers if name.lower().startswith("access-control")], "no CORS"
+    for origin in ("http://evil.example", "null", "http://["):
+        assert raw(served, "POST", "/api/v1/crawls/2/resume", {"Origin": origin})[0] == 403
+        status, headers = raw(served, "GET", "/api/v1/crawls", {"Origin": origin})
+        assert status == 200
+        assert not [name for name in headers if name.lower().startswith("access-control")], "no CORS"
+    assert raw(served, "POST", "/api/v1/crawls/2/resume", {"Sec-Fetch-Site": "cross-site"})[0] == 403
+
+
+def test_a_page_of_the_service_itself_may_change_things(served: Service) -> None:
+    assert raw(served, "POST", "/api/v1/crawls/2/pause", {"Origin": served.address})[0] == 409
 
 
 def test_a_body_that_is_too_large_is_refused_announced_or_not(served: Service) -> None:

@@ -199,7 +199,9 @@ async def test_listeners_of_a_crawl_that_can_no_longer_be_read_are_let_go_and_ot
     assert served._feeds == {}
 
 
-@pytest.mark.parametrize("text", ["", "7", "a.b", "1.2.3", "-1.2", "١.٢", "1" * 50 + ".2"])
+@pytest.mark.parametrize(
+    "text", ["", "7", "a.b", "1.2.3", "-1.2", "١.٢", "1" * 50 + ".2", f"{2**63}.2", f"1.{2**63}", "1.2\n"]
+)
 def test_a_place_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(BadRequest, match="Last-Event-ID"):
         Place.parse(text)

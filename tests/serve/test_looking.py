@@ -62,6 +62,11 @@ def test_pages_are_filtered_by_relevance_site_time_and_text(served: Service) -> 
     assert every(served, "/1/pages?q=100%25_") == [], "signs of SQL stand for themselves"
 
 
+@pytest.mark.parametrize(("since", "count"), [("0001-01-01T00:00:00", 300), ("9999-12-31T23:59:59", 0)])
+def test_a_time_without_a_zone_may_be_any_time(served: Service, since: str, count: int) -> None:
+    assert len(every(served, f"/1/pages?since={since}")) == count
+
+
 def test_why_tells_the_way_to_a_page_and_how_its_link_was_chosen(served: Service) -> None:
     pages = every(served, "/1/pages?order=oldest")
     ways = [served.get(f"/1/pages/{page['id']}") for page in pages[::4]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 import numpy as np
@@ -65,7 +65,9 @@ async def pages(
     database: Stored,
     relevant: Annotated[bool | None, Query(description="Only relevant pages, or only others.")] = None,
     site: Annotated[str | None, Query(max_length=255, description="Only pages of this site.")] = None,
-    since: Annotated[datetime | None, Query(description="Only pages fetched at this time or later.")] = None,
+    since: Annotated[
+        datetime | None, Query(description="Only pages fetched at this time or later; UTC unless it says otherwise.")
+    ] = None,
     q: Annotated[str | None, Query(max_length=200, description="Only pages with this text in URL or title.")] = None,
     labelled: Annotated[bool | None, Query(description="Only pages a person has labelled, or only others.")] = None,
     order: Literal["newest", "oldest"] = "newest",
@@ -75,7 +77,7 @@ async def pages(
     """The pages of a crawl, a part at a time."""
     await crawls.get(database, number)
     # Times are answered in whole microseconds: a page must be found by the time it is said to have.
-    begin = since.timestamp() - MICROSECOND if since else None
+    begin = _seconds(since) - MICROSECOND if since else None
     wanted = Wanted(relevant, site, begin, q, labelled)
     after = position_in(cursor, f"pages {order}")
     found = await browse.listed(database, number, wanted, limit, after, newest=order == "newest")
@@ -206,6 +208,11 @@ async def hosts(number: CrawlNumber, database: Stored, keeper: Keeping) -> Hosts
 def _page(row: AnyRow) -> dict[str, object]:
     known = {name: getattr(row, name) for name in browse.LISTED}
     return {**known, "id": known.pop("number"), "fetched_at": moment(known.pop("fetched_at"))}
+
+
+def _seconds(time: datetime) -> float:
+    """As times are stored."""
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def _steps(rows: Sequence[AnyRow]) -> list[PathStep]:

@@ -93,4 +93,4 @@ def _told(item: Mapping[str, Any]) -> str:
     """What is wrong, and with what."""
     if item["type"] in ("model_attributes_type", "missing") and item["loc"] == ("body",):
         return "The body must be a JSON object, sent with Content-Type: application/json."
-    return f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"
+    return f"{'.'.join(str(part) for part in item['loc'])}: {item['msg'].removeprefix('Value error, ')}"
