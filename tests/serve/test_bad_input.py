@@ -50,6 +50,7 @@ START = {"topic": {"name": "x", "keywords": ["y"], "seeds": ["http://a.example/"
         ("GET", "/crawls/1/pages/9999", None, 404, "no page 9999"),
         ("GET", "/crawls/1/pages?limit=0", None, 422, "limit"),
         ("GET", "/crawls/1/pages?cursor=nonsense", None, 422, "cursor"),
+        ("GET", "/crawls/1/sites?cursor=WyJzaXRlcyIsMl0", None, 422, "cursor"),
         ("GET", "/crawls/1/pages?since=yesterday", None, 422, "since"),
         ("GET", "/crawls/1/metrics?points=1000000", None, 422, "points"),
         ("POST", "/crawls/1/pause", None, 409, "finished"),
