@@ -184,10 +184,14 @@ def test_metrics_follow_from_the_pages(served: Service) -> None:
         assert point["harvest_rate"] == pytest.approx(point["relevant_pages"] / point["pages"])
         last = had[-LAST_PAGES:]
         assert point["harvest_rate_last"] == pytest.approx(sum(page["relevant"] for page in last) / len(last))
+        assert point["sites"] == len({page["site"] for page in had})
         assert point["relevant_sites"] == len({page["site"] for page in had if page["relevant"]})
         assert point["failed"] == sum(page["outcome"] == "failed" for page in had)
     end = metrics["points"][-1]
-    assert (end["pages"], end["waiting"], end["leaves"]) == (300, now["waiting"], now["leaves"])
+    assert end["pages"] == 300
+    assert [end[name] for name in ("sites", "waiting", "leaves")] == [
+        now[name] for name in ("sites", "waiting", "leaves")
+    ]
     assert [point["seconds"] for point in metrics["points"]] == sorted(point["seconds"] for point in metrics["points"])
     reference = metrics["random_reference"]
     assert 0 <= reference["low"] <= reference["harvest_rate"] <= reference["high"] <= 1

@@ -175,6 +175,7 @@ class MetricPoint(BaseModel):
     relevant_pages: int
     harvest_rate: Share
     harvest_rate_last: Share = Field(description="Of the last 200 pages.")
+    sites: int
     relevant_sites: int
     failed: int
     pages_per_second: float | None = Field(description="Since the point before.")
