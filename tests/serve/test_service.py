@@ -101,6 +101,17 @@ def test_tres_stop_asks_the_service_that_runs_the_crawl(tmp_path: Path, web: Run
         os.kill(service.process.pid, 0)
 
 
+def test_tres_stop_finds_the_token_that_a_container_has_left_in_its_data(tmp_path: Path, web: RunningWeb) -> None:
+    with running_service(tmp_path, web, SERVE__TOKEN="made-by-the-entry-point") as service:
+        crawl = {"max_pages": 4000, "policy": "best-first"}
+        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": crawl})
+        refused = tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path)
+        assert (refused.returncode, "401" in refused.stderr) == (1, True)
+        (tmp_path / "data/token").write_text("made-by-the-entry-point\n")
+        assert tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path).returncode == 0
+        assert service.get("/1")["state"] == "stopped"
+
+
 def test_feedback_is_kept_and_retrains_the_judge_of_a_running_crawl(tmp_path: Path) -> None:
     with (
         running_simweb(tmp_path, "--sites", "200", "--pages", "6000") as web,
