@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sqlite3
 import time
 import tomllib
@@ -110,6 +111,15 @@ def test_tres_stop_finds_the_token_that_a_container_has_left_in_its_data(tmp_pat
         (tmp_path / "data/token").write_text("made-by-the-entry-point\n")
         assert tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path).returncode == 0
         assert service.get("/1")["state"] == "stopped"
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine knows no IPv6")
+def test_a_service_on_an_ipv6_address_tells_one_that_can_be_called(tmp_path: Path, web: RunningWeb) -> None:
+    with running_service(tmp_path, web, SERVE__HOST="::1") as service:
+        assert service.address.startswith("http://[::1]:")
+        assert service.call("GET", "/healthz")[0] == 200
+        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"policy": "best-first"}})
+        assert tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path).returncode == 0
 
 
 def test_feedback_is_kept_and_retrains_the_judge_of_a_running_crawl(tmp_path: Path) -> None:
