@@ -214,6 +214,14 @@ def test_a_paused_crawl_stays_paused_over_a_restart_and_a_finished_one_goes_on_w
         service.wait_for(1, lambda now: now["pages"] > paused["pages"])
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_service_that_was_told_to_leave_has_done_its_job(tmp_path: Path, web: RunningWeb, number: int) -> None:
+    with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
+        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 1400}})
+        service.process.send_signal(number)
+        assert service.process.wait(30) == 0
+
+
 def test_a_service_with_listeners_leaves_at_once_and_its_crawl_goes_on_later(tmp_path: Path, web: RunningWeb) -> None:
     with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
         service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 1400}})
