@@ -96,6 +96,41 @@ def raw(
     return answer.status, dict(answer.getheaders())
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("OPTIONS", "/api/v1/crawls", {"GET", "HEAD", "POST"}),
+        ("PUT", "/api/v1/crawls/1", {"GET", "HEAD", "PATCH", "DELETE"}),
+        ("POST", "/api/v1/crawls/1", {"GET", "HEAD", "PATCH", "DELETE"}),
+        ("HEAD", "/api/v1/crawls/1/stop", {"POST"}),
+        ("HEAD", "/api/v1/crawls/1/events", {"GET"}),
+        ("HEAD", "/api/v1/crawls/1/export", {"GET"}),
+        ("OPTIONS", "/healthz", {"GET", "HEAD"}),
+        ("POST", "/static/base.css", {"GET", "HEAD"}),
+    ],
+)
+def test_a_wrong_method_is_told_with_all_that_the_path_has(
+    served: Service, method: str, path: str, allowed: set[str]
+) -> None:
+    status, headers = raw(served, method, path, {})
+    assert status == 405
+    assert set(headers["allow"].split(", ")) == allowed
+
+
+@pytest.mark.parametrize("path", ["/api/v1/crawls/1", "/api/v1/crawls/1/pages", "/api/v1/crawls/99", "/healthz", "/"])
+def test_head_is_answered_as_get_without_the_body(served: Service, path: str) -> None:
+    connection = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=30)
+    seen = []
+    for method in ("GET", "HEAD"):
+        connection.request(method, path)
+        answer = connection.getresponse()
+        seen.append((answer.status, answer.getheader("Content-Type"), answer.getheader("Content-Length")))
+        body = answer.read()
+    connection.close()
+    assert seen[0] == seen[1]
+    assert body == b""
+
+
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", ""])
 def test_a_host_header_that_is_not_ours_is_refused(served: Service, host: str) -> None:
     assert raw(served, "GET", "/api/v1/crawls", {"Host": host})[0] == 421
