@@ -57,6 +57,8 @@ START = {"topic": {"name": "x", "keywords": ["y"], "seeds": ["http://a.example/"
         ("POST", "/crawls/1/stop", None, 409, "finished"),
         ("POST", "/crawls/1/resume", None, 409, "max_pages"),
         ("POST", "/crawls/2/pause", None, 409, "paused"),
+        ("POST", "/crawls/2/rejudge", None, 409, "by itself"),
+        ("POST", "/crawls/99/rejudge", None, 404, "no crawl 99"),
         ("DELETE", "/crawls/2", None, 409, "stop it"),
         ("DELETE", "/crawls/99", None, 404, "no crawl 99"),
         ("PATCH", "/crawls/1", {}, 422, "Nothing to change"),

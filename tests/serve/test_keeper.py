@@ -13,9 +13,11 @@ from tests.site import SmallSite
 from tres_crawler.classify.prior import background_of
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
-from tres_crawler.errors import ModelError, NotFound
+from tres_crawler.errors import ControlError, ModelError, NotFound
 from tres_crawler.founding import create_crawl
 from tres_crawler.records import CrawlState, StopReason
+from tres_crawler.relevance import Lesson, rejudge_at_rest
+from tres_crawler.serve import keeper as keeping
 from tres_crawler.serve import running
 from tres_crawler.serve.keeper import Keeper
 from tres_crawler.store import crawls
@@ -150,3 +152,33 @@ async def test_whoever_waits_for_a_crawl_that_is_deleted_is_told_that_there_is_n
         await deleting
         assert [type(one) for one in told] == [NotFound] * 3
         assert not keeper._turns, "nothing is remembered of crawls that nobody asks for"
+
+
+async def test_what_would_cross_a_new_judgement_of_all_pages_is_refused_until_it_is_done(
+    site: SmallSite, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow(database: Database, record: crawls.CrawlRecord) -> Lesson:
+        begun.set()
+        await may_end.wait()
+        return await rejudge_at_rest(database, record)
+
+    monkeypatch.setattr(keeping, "rejudge_at_rest", slow)
+    number = await stopped_crawl(site, database)
+    async with Keeper(settings_on(site), database, tmp_path) as keeper:
+        rejudging = asyncio.create_task(keeper.rejudge(number))
+        await begun.wait()
+        crossing = (
+            keeper.resume(number),
+            keeper.feedback(number, 1, True),
+            keeper.delete(number),
+            keeper.rejudge(number),
+        )
+        for told in await asyncio.gather(*crossing, return_exceptions=True):
+            assert isinstance(told, ControlError)
+            assert "being judged again" in str(told)
+        assert await keeper.add_seeds(number, ["http://b.test/"]) == 1, "seeds are judged by nobody"
+        may_end.set()
+        assert not (await rejudging).is_new, "without a page nothing is learned"
+        await keeper.delete(number)

@@ -144,6 +144,29 @@ def test_feedback_is_kept_and_retrains_the_judge_of_a_running_crawl(tmp_path: Pa
         service.call("POST", f"/api/v1/crawls/{number}/stop")
 
 
+def test_the_judge_of_an_ended_crawl_learns_from_feedback_when_asked_to(tmp_path: Path, web: RunningWeb) -> None:
+    quick = {"RELEVANCE__MODEL": "svm", "RELEVANCE__BOOTSTRAP_PAGES": "0"}
+    with running_service(tmp_path, web, **quick) as service:
+        body = {
+            "topic": tomllib.loads((web.topics / "food.toml").read_text()),
+            "crawl": {"max_pages": 80, "policy": "best-first"},
+        }
+        service.call("POST", "/api/v1/crawls", body)
+        ended = service.wait_for(1, lambda status: status["state"] == "finished")
+        page = service.get("/1/pages?relevant=true&limit=1")["items"][0]["id"]
+        _, kept = service.call("POST", "/api/v1/crawls/1/feedback", {"page": page, "relevant": False})
+        assert kept == {"labels": 1, "retraining": False}
+        with ThreadPoolExecutor(2) as callers:
+            answers = dict(callers.map(lambda _: service.call("POST", "/api/v1/crawls/1/rejudge"), range(2)))
+        assert answers.keys() == {200, 409}
+        told = answers[200]
+        assert (told["version"], told["is_new"]) == (2, True)
+        assert told["before"]["relevant_pages"] == ended["relevant_pages"] - 1
+        assert service.get("/1")["relevant_pages"] == told["after"]["relevant_pages"]
+        judged = service.get(f"/1/pages/{page}")
+        assert (judged["judge_version"], judged["relevant"], judged["label"]) == (2, False, False)
+
+
 def test_two_crawls_of_the_same_hosts_are_as_polite_as_one(tmp_path: Path) -> None:
     delay = 0.3
     with (

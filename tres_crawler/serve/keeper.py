@@ -18,6 +18,7 @@ from tres_crawler.founding import create_crawl
 from tres_crawler.frontier.look import NodeLook
 from tres_crawler.manners import Politeness
 from tres_crawler.records import CrawlState, Summary, Topic
+from tres_crawler.relevance import Lesson, rejudge_at_rest
 from tres_crawler.serve.beside import Beside, own_topics
 from tres_crawler.serve.running import Running
 from tres_crawler.store import crawls, judging, links, removal
@@ -45,6 +46,7 @@ class Keeper:
         self._one_start = asyncio.Lock()
         self._turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         """By crawl, for as long as anybody has its turn or waits for it."""
+        self._rejudging: set[int] = set()
         self._trees: dict[int, list[NodeLook]] = {}
         self.is_ready = False
         """Whether all crawls that were running have been taken up, and a new one starts without delay."""
@@ -162,6 +164,7 @@ class Keeper:
 
     async def resume(self, number: int) -> None:
         async with self._turn(number):
+            self._refuse_while_rejudged(number)
             crawl = self.running.get(number)
             if crawl:
                 self._running.refuse_one_too_many()
@@ -194,6 +197,7 @@ class Keeper:
     async def feedback(self, number: int, page: int, relevant: bool) -> tuple[int, bool]:
         """Keep a label; how many there are by now, and whether a running crawl learns from it."""
         async with self._turn(number):
+            self._refuse_while_rejudged(number)
             crawl = self.running.get(number)
             if crawl:
                 await crawl.feedback(page, relevant)
@@ -205,9 +209,25 @@ class Keeper:
         trains = crawl is not None and crawl.can_learn_topic
         return await judging.label_count(self._database, number), trains
 
+    async def rejudge(self, number: int) -> Lesson:
+        """Let the judge of an ended crawl learn from all that is known by now, and judge its pages again."""
+        async with self._turn(number):
+            self._refuse_while_rejudged(number)
+            record = await self.record(number)
+            if number in self.running or record.state in ACTIVE:
+                raise ControlError(f"Crawl {number} is {record.state}: its judge learns from feedback by itself.")
+            self._rejudging.add(number)
+        # Without its turn, since this may take a minute: whatever it could not bear meanwhile is refused.
+        try:
+            return await rejudge_at_rest(self._database, record)
+        finally:
+            self._rejudging.discard(number)
+            self._forget(number)
+
     async def delete(self, number: int) -> None:
         """Remove an ended crawl; it is gone at once, its rows soon after."""
         async with self._turn(number):
+            self._refuse_while_rejudged(number)
             record = await self.record(number)
             if number in self.running or record.state in ACTIVE:
                 raise ControlError(f"Crawl {number} is {record.state}; stop it before it is deleted.")
@@ -242,6 +262,10 @@ class Keeper:
             finally:
                 await loaded.close()
                 self._forget(number)
+
+    def _refuse_while_rejudged(self, number: int) -> None:
+        if number in self._rejudging:
+            raise ControlError(f"The pages of crawl {number} are being judged again; try again when that is done.")
 
     async def _refuse_what_is_done(self, record: CrawlRecord) -> None:
         """A finished crawl can go on only if it has been given more to do."""
