@@ -8,8 +8,10 @@ import math
 from urllib.parse import urlsplit
 
 import pytest
+from pydantic import ValidationError
 
 from tests.serve.service import Service
+from tres_crawler.serve.control import StartCrawl
 
 START = {"topic": {"name": "x", "keywords": ["y"], "seeds": ["http://a.example/"]}}
 
@@ -81,6 +83,14 @@ def test_what_is_wrong_is_told(served: Service, method: str, path: str, body: ob
     assert told in problem["detail"]
     assert problem["type"].startswith("/problems/")
     assert len(served.get("")["items"]) == 2, "nothing was started"
+
+
+def test_a_body_that_is_nested_too_deeply_to_be_read_is_refused() -> None:
+    nested: list[object] = []
+    for _ in range(10_000):
+        nested = [nested]
+    with pytest.raises(ValidationError, match="nested too deeply"):
+        StartCrawl.model_validate({**START, "crawl": {"seed": nested}})
 
 
 def raw(

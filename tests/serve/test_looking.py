@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import urllib.request
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,7 @@ from tests.serve.service import Service
 from tres_crawler.config import Settings
 from tres_crawler.founding import create_crawl
 from tres_crawler.records import Topic
+from tres_crawler.serve.looking import _seconds
 from tres_crawler.serve.looking import sites as listed_sites
 from tres_crawler.serve.metrics import LAST_PAGES, step_for
 from tres_crawler.store import judging, tables
@@ -72,6 +74,14 @@ def test_pages_are_filtered_by_relevance_site_time_and_text(served: Service) -> 
 @pytest.mark.parametrize(("since", "count"), [("0001-01-01T00:00:00", 300), ("9999-12-31T23:59:59", 0)])
 def test_a_time_without_a_zone_may_be_any_time(served: Service, since: str, count: int) -> None:
     assert len(every(served, f"/1/pages?since={since}")) == count
+
+
+def test_a_time_without_a_zone_is_utc_wherever_the_service_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        assert _seconds(datetime(1970, 1, 2)) == 86_400
+    time.tzset()
 
 
 def test_why_tells_the_way_to_a_page_and_how_its_link_was_chosen(served: Service) -> None:
