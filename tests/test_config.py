@@ -112,6 +112,8 @@ def test_an_unknown_variable_is_refused_with_the_nearest_valid_one(monkeypatch: 
         ('[fetch]\nslots = "many"', "\"fetch.slots\" is 'many': "),
         ("[fetch]\ndelay_seconds = -1", '"fetch.delay_seconds" is -1: '),
         ("[fetch]\ndelay_seconds = nan", '"fetch.delay_seconds" is nan: '),
+        ("[recrawl]\nhalf_life_seconds = inf", '"recrawl.half_life_seconds" is inf: Input should be a finite number'),
+        ("[fetch]\ntimeout_seconds = nan", '"fetch.timeout_seconds" is nan: Input should be a finite number'),
         ('[fetch]\nconnect_to = "localhost"', "'localhost' is not HOST:PORT"),
         ("[crawl]\nmax_per_site = 0", "'0' is not a cap"),
         ('[crawl]\npolicy = "best"', "Input should be 'tres', 'tres-paper', "),
@@ -121,6 +123,11 @@ def test_an_unknown_variable_is_refused_with_the_nearest_valid_one(monkeypatch: 
 )
 def test_a_wrong_value_is_shown_with_its_key(tmp_path: Path, text: str, told: str) -> None:
     assert told in trouble(written(tmp_path, text))
+
+
+def test_no_number_of_the_environment_is_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRES_RECRAWL__FIRST_GAP_SECONDS", "inf")
+    assert "\"recrawl.first_gap_seconds\" is 'inf': Input should be a finite number" in trouble(None)
 
 
 def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from tres_crawler.classify.prior import Prior
 from tres_crawler.config import RelevanceSettings
 from tres_crawler.errors import ControlError
 from tres_crawler.keywords import Expansion, expand
-from tres_crawler.records import Example, Judgement, Topic
+from tres_crawler.records import Example, Judgement, Summary, Topic
 from tres_crawler.store import crawls, judging
 from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.database import Change, Database
@@ -200,6 +200,31 @@ class Relevance:
         self.judge.switch(version.model, version.number)
         self.found_keywords = version.found_keywords
         logger.info("crawl %d is judged by version %d (%s)", self._crawl, version.number, version.told["model"])
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a crawl that lay still has learned of its topic."""
+
+    version: int
+    """Of the judge that judges now."""
+    is_new: bool
+    """False where too little is known to train one, or none is wanted: the judge in place stays."""
+    before: Summary
+    after: Summary
+
+
+async def rejudge_at_rest(database: Database, record: CrawlRecord) -> Lesson:
+    """Train the judge of a crawl that does not run on all that is known, and judge its stored pages again."""
+    before = await crawls.summary(database, record)
+    relevance = await Relevance.of_crawl(database, record)
+    try:
+        version = await relevance.train()
+        if version:
+            await relevance.switch(version)
+    finally:
+        relevance.close()
+    return Lesson(relevance.judge.version, version is not None, before, await crawls.summary(database, record))
 
 
 async def judge_of(database: Database, crawl: int, topic: Topic, settings: RelevanceSettings) -> tuple[int, bytes]:

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import insert
 
 from tests.serve.service import Service
-from tres_crawler.errors import BadRequest
+from tres_crawler.errors import BadRequest, NotFound
 from tres_crawler.serve import feed as feeds
 from tres_crawler.serve.feed import Feed, Feeds, Place
 from tres_crawler.store import crawls
@@ -170,7 +170,38 @@ async def test_a_feed_ends_with_its_last_listener_and_streams_end_with_the_servi
     assert served._feeds == {}
 
 
-@pytest.mark.parametrize("text", ["", "7", "a.b", "1.2.3", "-1.2", "١.٢", "1" * 50 + ".2"])
+async def test_listeners_of_a_crawl_that_can_no_longer_be_read_are_let_go_and_others_get_a_new_feed(
+    filled: Database,
+) -> None:
+    gone = asyncio.Event()
+
+    async def of_what_is_there(crawl: int) -> Mapping[str, Any]:
+        if gone.is_set():
+            raise NotFound(f"There is no crawl {crawl}.")
+        return await progress(crawl)
+
+    served = Feeds(filled, of_what_is_there)
+    first, second = served.follow(CRAWL, None), served.follow(CRAWL, None)
+    for stream in (first, second):
+        await anext(stream)
+    gone.set()
+    async with asyncio.timeout(30):
+        assert [text async for text in first] != []
+    gone.clear()
+    third = served.follow(CRAWL, None)
+    await anext(third)
+    await add_pages(filled, 1, 1)
+    assert [one.kind for one in await next_of(third, "page")] == ["page"]
+    async with asyncio.timeout(30):
+        assert [text async for text in second] != []
+    assert served.listeners == 1
+    await third.aclose()  # type: ignore[attr-defined]  # it is a generator
+    assert served._feeds == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "7", "a.b", "1.2.3", "-1.2", "١.٢", "1" * 50 + ".2", f"{2**63}.2", f"1.{2**63}", "1.2\n"]
+)
 def test_a_place_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(BadRequest, match="Last-Event-ID"):
         Place.parse(text)

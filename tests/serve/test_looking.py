@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+import time
 import urllib.request
 from datetime import datetime
 from typing import Any
 
 import pytest
+from sqlalchemy import insert, select
 
 from tests.serve.service import Service
+from tres_crawler.config import Settings
+from tres_crawler.founding import create_crawl
+from tres_crawler.records import Topic
+from tres_crawler.serve.looking import _seconds
+from tres_crawler.serve.looking import sites as listed_sites
 from tres_crawler.serve.metrics import LAST_PAGES, step_for
+from tres_crawler.store import judging, tables
+from tres_crawler.store.database import Change, Database
 
 FEATURES = {
     "parent_reward",
@@ -60,6 +69,19 @@ def test_pages_are_filtered_by_relevance_site_time_and_text(served: Service) -> 
     assert one in found
     assert all(word in (page["title"] + page["url"]).lower() for page in found)
     assert every(served, "/1/pages?q=100%25_") == [], "signs of SQL stand for themselves"
+
+
+@pytest.mark.parametrize(("since", "count"), [("0001-01-01T00:00:00", 300), ("9999-12-31T23:59:59", 0)])
+def test_a_time_without_a_zone_may_be_any_time(served: Service, since: str, count: int) -> None:
+    assert len(every(served, f"/1/pages?since={since}")) == count
+
+
+def test_a_time_without_a_zone_is_utc_wherever_the_service_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        assert _seconds(datetime(1970, 1, 2)) == 86_400
+    time.tzset()
 
 
 def test_why_tells_the_way_to_a_page_and_how_its_link_was_chosen(served: Service) -> None:
@@ -115,6 +137,53 @@ def test_sites_are_ranked_by_evidence(served: Service) -> None:
         assert [page["probability"] for page in site["best_pages"]] == surest
 
 
+async def add_pages(database: Database, crawl: int, first: int, sites_of: list[tuple[int, bool]]) -> None:
+    """Pages from the number `first` on, each of a site and relevant or not; sites that are new are added."""
+    link = {"crawl": crawl, "depth": 0, "anchor": "", "leaf": 0, "state": "fetched"}
+    page = {"crawl": crawl, "outcome": "judged", "fetched_at": 0.0, "title": ""}
+    known = {row.number for row in await database.rows(select(tables.sites.c.number))}
+    new = [{"crawl": crawl, "number": n} for n in {site for site, _ in sites_of} - known]
+    rows = [
+        {"number": n, "url": f"http://{site}.test/{n}", "url_key": n, "host": site, "site": site, "relevant": relevant}
+        for n, (site, relevant) in enumerate(sites_of, first)
+    ]
+    places = [{name: row[name] for name in ("number", "url", "url_key", "host")} for row in rows]
+    await database.write(
+        Change(insert(tables.sites), [{**one, "name": f"{one['number']}.test"} for one in new]),
+        Change(insert(tables.hosts), [{**one, "name": f"{one['number']}.test", "site": one["number"]} for one in new]),
+        Change(insert(tables.links), [{**link, **place} for place in places]),
+        Change(insert(tables.pages), [{**page, **row, "link": row["number"]} for row in rows]),
+    )
+
+
+async def test_a_walk_over_the_sites_of_a_running_crawl_meets_each_that_was_there_once(database: Database) -> None:
+    crawl = await create_crawl(database, Topic("t", ("word",), ("http://1.test/",)), Settings())
+    await add_pages(database, crawl, 1, [(site, True) for site in range(1, 10)])
+    first = await listed_sites(crawl, database, limit=2)
+    walked = list(first.items)
+    # Those already had fall behind, those to come rise, and new ones arrive.
+    await add_pages(database, crawl, 10, [(1, False), (2, False), (9, True), (9, True), (20, True), (21, True)])
+    after = first.next
+    while after:
+        part = await listed_sites(crawl, database, limit=2, cursor=after)
+        walked, after = [*walked, *part.items], part.next
+    assert [item.site for item in walked] == [f"{site}.test" for site in range(1, 10)]
+    assert [item.rank for item in walked] == list(range(1, 10))
+    assert {item.pages for item in walked} == {1}
+    again = await listed_sites(crawl, database, limit=50)
+    assert again.items[0].site == "9.test", "who begins anew sees what has arrived"
+    assert len(again.items) == 11
+
+
+async def test_a_label_given_in_the_middle_of_a_walk_loses_no_other_site(database: Database) -> None:
+    crawl = await create_crawl(database, Topic("t", ("word",), ("http://1.test/",)), Settings())
+    await add_pages(database, crawl, 1, [(site, True) for site in range(1, 6)])
+    first = await listed_sites(crawl, database, limit=2)
+    await database.write(*judging.new_word(crawl, 1, relevant=False))
+    rest = await listed_sites(crawl, database, limit=50, cursor=first.next)
+    assert [item.site for item in (*first.items, *rest.items)] == [f"{site}.test" for site in range(1, 6)]
+
+
 def test_metrics_follow_from_the_pages(served: Service) -> None:
     metrics, now = served.get("/1/metrics?points=40"), served.get("/1")
     pages = every(served, "/1/pages?order=oldest")
@@ -125,10 +194,14 @@ def test_metrics_follow_from_the_pages(served: Service) -> None:
         assert point["harvest_rate"] == pytest.approx(point["relevant_pages"] / point["pages"])
         last = had[-LAST_PAGES:]
         assert point["harvest_rate_last"] == pytest.approx(sum(page["relevant"] for page in last) / len(last))
+        assert point["sites"] == len({page["site"] for page in had})
         assert point["relevant_sites"] == len({page["site"] for page in had if page["relevant"]})
         assert point["failed"] == sum(page["outcome"] == "failed" for page in had)
     end = metrics["points"][-1]
-    assert (end["pages"], end["waiting"], end["leaves"]) == (300, now["waiting"], now["leaves"])
+    assert end["pages"] == 300
+    assert [end[name] for name in ("sites", "waiting", "leaves")] == [
+        now[name] for name in ("sites", "waiting", "leaves")
+    ]
     assert [point["seconds"] for point in metrics["points"]] == sorted(point["seconds"] for point in metrics["points"])
     reference = metrics["random_reference"]
     assert 0 <= reference["low"] <= reference["harvest_rate"] <= reference["high"] <= 1

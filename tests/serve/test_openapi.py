@@ -71,7 +71,10 @@ def test_every_route_of_the_design_is_described_with_words(own: Service) -> None
     promised = {
         base: {"get", "post"},
         f"{base}/{{number}}": {"get", "patch", "delete"},
-        **{f"{base}/{{number}}/{verb}": {"post"} for verb in ("pause", "resume", "stop", "seeds", "feedback")},
+        **{
+            f"{base}/{{number}}/{verb}": {"post"}
+            for verb in ("pause", "resume", "stop", "seeds", "feedback", "rejudge")
+        },
         **{
             f"{base}/{{number}}/{what}": {"get"}
             for what in ("pages", "pages/{page}", "sites", "metrics", "frontier", "hosts", "events")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sqlite3
 import time
 import tomllib
@@ -101,6 +102,26 @@ def test_tres_stop_asks_the_service_that_runs_the_crawl(tmp_path: Path, web: Run
         os.kill(service.process.pid, 0)
 
 
+def test_tres_stop_finds_the_token_that_a_container_has_left_in_its_data(tmp_path: Path, web: RunningWeb) -> None:
+    with running_service(tmp_path, web, SERVE__TOKEN="made-by-the-entry-point") as service:
+        crawl = {"max_pages": 4000, "policy": "best-first"}
+        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": crawl})
+        refused = tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path)
+        assert (refused.returncode, "401" in refused.stderr) == (1, True)
+        (tmp_path / "data/token").write_text("made-by-the-entry-point\n")
+        assert tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path).returncode == 0
+        assert service.get("/1")["state"] == "stopped"
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine knows no IPv6")
+def test_a_service_on_an_ipv6_address_tells_one_that_can_be_called(tmp_path: Path, web: RunningWeb) -> None:
+    with running_service(tmp_path, web, SERVE__HOST="::1") as service:
+        assert service.address.startswith("http://[::1]:")
+        assert service.call("GET", "/healthz")[0] == 200
+        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"policy": "best-first"}})
+        assert tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path).returncode == 0
+
+
 def test_feedback_is_kept_and_retrains_the_judge_of_a_running_crawl(tmp_path: Path) -> None:
     with (
         running_simweb(tmp_path, "--sites", "200", "--pages", "6000") as web,
@@ -121,6 +142,29 @@ def test_feedback_is_kept_and_retrains_the_judge_of_a_running_crawl(tmp_path: Pa
                 time.sleep(0.2)
         assert row == (0,), "a person's word stands"
         service.call("POST", f"/api/v1/crawls/{number}/stop")
+
+
+def test_the_judge_of_an_ended_crawl_learns_from_feedback_when_asked_to(tmp_path: Path, web: RunningWeb) -> None:
+    quick = {"RELEVANCE__MODEL": "svm", "RELEVANCE__BOOTSTRAP_PAGES": "0"}
+    with running_service(tmp_path, web, **quick) as service:
+        body = {
+            "topic": tomllib.loads((web.topics / "food.toml").read_text()),
+            "crawl": {"max_pages": 80, "policy": "best-first"},
+        }
+        service.call("POST", "/api/v1/crawls", body)
+        ended = service.wait_for(1, lambda status: status["state"] == "finished")
+        page = service.get("/1/pages?relevant=true&limit=1")["items"][0]["id"]
+        _, kept = service.call("POST", "/api/v1/crawls/1/feedback", {"page": page, "relevant": False})
+        assert kept == {"labels": 1, "retraining": False}
+        with ThreadPoolExecutor(2) as callers:
+            answers = dict(callers.map(lambda _: service.call("POST", "/api/v1/crawls/1/rejudge"), range(2)))
+        assert answers.keys() == {200, 409}
+        told = answers[200]
+        assert (told["version"], told["is_new"]) == (2, True)
+        assert told["before"]["relevant_pages"] == ended["relevant_pages"] - 1
+        assert service.get("/1")["relevant_pages"] == told["after"]["relevant_pages"]
+        judged = service.get(f"/1/pages/{page}")
+        assert (judged["judge_version"], judged["relevant"], judged["label"]) == (2, False, False)
 
 
 def test_two_crawls_of_the_same_hosts_are_as_polite_as_one(tmp_path: Path) -> None:
@@ -191,6 +235,14 @@ def test_a_paused_crawl_stays_paused_over_a_restart_and_a_finished_one_goes_on_w
         assert service.get("/1")["pages"] == paused["pages"]
         assert service.call("POST", "/api/v1/crawls/1/resume")[1]["state"] == "running"
         service.wait_for(1, lambda now: now["pages"] > paused["pages"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_service_that_was_told_to_leave_has_done_its_job(tmp_path: Path, web: RunningWeb, number: int) -> None:
+    with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
+        service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"max_pages": 1400}})
+        service.process.send_signal(number)
+        assert service.process.wait(30) == 0
 
 
 def test_a_service_with_listeners_leaves_at_once_and_its_crawl_goes_on_later(tmp_path: Path, web: RunningWeb) -> None:

@@ -143,7 +143,7 @@ def stop(crawl_id: CrawlArgument, data_dir: DataDirOption = DEFAULT_DATA_DIR, co
     if state not in (CrawlState.RUNNING, CrawlState.PAUSED, "interrupted"):
         raise ControlError(f"Crawl {crawl_id} is {state} already ({record.stop_reason}); there is nothing to stop.")
     if holder and holder.get("url"):
-        _ask_service(f"{holder['url']}/api/v1/crawls/{crawl_id}/stop", settings.serve.token)
+        _ask_service(f"{holder['url']}/api/v1/crawls/{crawl_id}/stop", settings.serve.token or _left_token(data_dir))
     elif holder and holder.get("crawl") == crawl_id:
         os.kill(int(holder["pid"]), signal.SIGINT)
         _wait_until_left(folder, holder)
@@ -215,6 +215,14 @@ def _wait_until_left(folder: DataDir, holder: dict[str, Any]) -> None:
         if time.monotonic() > deadline:
             raise ControlError(f"Process {holder['pid']} has not ended after {STOP_WAIT_SECONDS:g} s; look at it.")
         time.sleep(0.1)
+
+
+def _left_token(data_dir: Path) -> str:
+    """The token that the entry point of the container has made, if it did."""
+    try:
+        return (data_dir / "token").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _ask_service(url: str, token: str) -> None:

@@ -44,7 +44,7 @@ def run_service(settings: Settings, data_dir: Path, tell: Callable[[str], None])
     if settings.serve.webhooks and not settings.serve.webhook_secret:
         raise ConfigError("Webhooks are signed, so they need a secret. Set TRES_SERVE__WEBHOOK_SECRET.")
     listener = _listen(settings.serve.host, settings.serve.port)
-    address = f"http://{settings.serve.host}:{listener.getsockname()[1]}"
+    address = f"http://{_bracketed(settings.serve.host)}:{listener.getsockname()[1]}"
     with DataDir(data_dir, settings.store.url) as folder:
         folder.tell(doing="serve", url=address)
         tell(address)
@@ -63,10 +63,16 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _bracketed(host: str) -> str:
+    """As it stands before a port."""
+    return f"[{host}]" if ":" in host else host
+
+
 def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise ConfigError(
-            f"Cannot listen on {host}:{port}: {error.strerror}. Give another --port or --host, or stop what uses it."
+            f"Cannot listen on {_bracketed(host)}:{port}: {error.strerror}. Give another --port or --host, or stop "
+            "what uses it."
         ) from error

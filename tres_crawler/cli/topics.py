@@ -32,8 +32,8 @@ from tres_crawler.crawl import Crawl
 from tres_crawler.examples import read_examples
 from tres_crawler.founding import create_crawl
 from tres_crawler.keywords import Expansion, threshold_of
-from tres_crawler.records import Example, Topic
-from tres_crawler.relevance import Relevance
+from tres_crawler.records import Example, Summary, Topic
+from tres_crawler.relevance import Lesson, Relevance, rejudge_at_rest
 from tres_crawler.store import crawls, judging
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
@@ -158,13 +158,14 @@ def rejudge(
     """Train a crawl's judge on all that is known, labels included, and judge its stored pages again."""
     settings = load_settings(config)
     readable(data_dir, settings)
-    before, after, version = run(_rejudged(data_dir, settings, crawl_id))
+    lesson = run(_rejudged(data_dir, settings, crawl_id))
     if as_json:
-        print(json.dumps({"version": version, "before": before, "after": after}))
+        figures = {"before": _harvest(lesson.before), "after": _harvest(lesson.after)}
+        print(json.dumps({"version": lesson.version, **figures}))
         return
     table = Table("", "relevant pages", "harvest rate")
-    for name, figures in (("before", before), (f"judge {version}", after)):
-        table.add_row(name, f"{figures['relevant_pages']:,}", f"{figures['harvest_rate']:.1%}")
+    for name, summary in (("before", lesson.before), (f"judge {lesson.version}", lesson.after)):
+        table.add_row(name, f"{summary.relevant_pages:,}", f"{summary.harvest_rate:.1%}")
     console().print(table)
     console().print("Earlier judgements are kept.")
 
@@ -205,24 +206,14 @@ def _folds(job: Job, given: list[Example]) -> dict[str, float]:
     return {name: sum(getattr(fold, name) for fold in figures) / len(figures) for name in names}
 
 
-async def _rejudged(data_dir: Path, settings: Settings, crawl_id: int) -> tuple[dict[str, Any], dict[str, Any], int]:
+async def _rejudged(data_dir: Path, settings: Settings, crawl_id: int) -> Lesson:
     with DataDir(data_dir, settings.store.url) as folder:
         folder.tell(doing=f"rejudge {crawl_id}")
         async with Database(folder.url) as database:
-            record = await crawls.get(database, crawl_id)
-            before = await crawls.summary(database, record)
-            relevance = await Relevance.of_crawl(database, record)
-            try:
-                version = await relevance.train()
-                if version:
-                    await relevance.switch(version)
-            finally:
-                relevance.close()
-            after = await crawls.summary(database, record)
-            return _harvest(before), _harvest(after), relevance.judge.version
+            return await rejudge_at_rest(database, await crawls.get(database, crawl_id))
 
 
-def _harvest(summary: Any) -> dict[str, Any]:
+def _harvest(summary: Summary) -> dict[str, Any]:
     return {"relevant_pages": summary.relevant_pages, "harvest_rate": summary.harvest_rate}
 
 

@@ -1,4 +1,4 @@
-"""The routes that steer crawls: start, list, pause, resume, stop, change, delete, seeds, feedback."""
+"""The routes that steer crawls: start, list, pause, resume, stop, change, delete, seeds, feedback, rejudge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tres_crawler.config import Settings
 from tres_crawler.errors import BadRequest, TopicError
-from tres_crawler.records import STOP_ADVICE, StopReason, Topic
+from tres_crawler.records import STOP_ADVICE, StopReason, Summary, Topic
 from tres_crawler.serve.common import MOST, CrawlNumber, Keeping, Stored, WithSettings, known_caller, moment
 from tres_crawler.serve.keeper import Keeper
 from tres_crawler.serve.models import CrawlStatus, Page, Strict
@@ -87,6 +87,22 @@ class FeedbackKept(Strict):
 
     labels: int
     retraining: bool
+
+
+class Harvest(Strict):
+    """How many pages of the crawl are relevant, and which share of them."""
+
+    relevant_pages: int
+    harvest_rate: float
+
+
+class Rejudged(Strict):
+    """What came of a judge that has learned from all that is known, and judged the stored pages again."""
+
+    version: int = Field(description="Of the judge that judges now.")
+    is_new: bool = Field(description="False where too little is known to train a judge, or `relevance.model` is prior.")
+    before: Harvest
+    after: Harvest
 
 
 @router.post(
@@ -187,6 +203,19 @@ async def feedback(number: CrawlNumber, body: Feedback, keeper: Keeping) -> Feed
     """Say whether a page is relevant: that counts at once. A running crawl's judge is then retrained beside it."""
     labels, retraining = await keeper.feedback(number, body.page, body.relevant)
     return FeedbackKept(labels=labels, retraining=retraining)
+
+
+@router.post("/{number}/rejudge", responses=STEERING)
+async def rejudge(number: CrawlNumber, keeper: Keeping) -> Rejudged:
+    """Train the judge of an ended crawl on all labels and judge its stored pages again; takes up to a minute or so."""
+    lesson = await keeper.rejudge(number)
+    return Rejudged(
+        version=lesson.version, is_new=lesson.is_new, before=_harvest(lesson.before), after=_harvest(lesson.after)
+    )
+
+
+def _harvest(summary: Summary) -> Harvest:
+    return Harvest(relevant_pages=summary.relevant_pages, harvest_rate=summary.harvest_rate)
 
 
 async def status_of(keeper: Keeper, number: int) -> CrawlStatus:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import re
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -11,12 +13,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
-from tres_crawler.errors import BadRequest
+from tres_crawler.errors import BadRequest, NotFound
 from tres_crawler.records import Outcome
 from tres_crawler.serve.common import moment
 from tres_crawler.store import browse, history
 from tres_crawler.store.browse import Wanted
 from tres_crawler.store.database import AnyRow, Database
+
+logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.5
 """How often the store is asked for news."""
@@ -43,10 +47,10 @@ class Place(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Place:
-        event, dot, page = text.partition(".")
-        if not (dot and event.isascii() and event.isdigit() and page.isascii() and page.isdigit() and len(text) < 40):
+        found = re.fullmatch(r"([0-9]{1,18})\.([0-9]{1,18})", text)
+        if not found:
             raise BadRequest("Last-Event-ID is not one of this stream. Leave it out to begin now.")
-        return cls(int(event), int(page))
+        return cls(int(found[1]), int(found[2]))
 
     def __str__(self) -> str:
         return f"{self.event}.{self.page}"
@@ -89,11 +93,21 @@ class Feed:
         self._place = Place(await event, await page)
         await self._look()
         self._reader = asyncio.create_task(self._read(), name=f"feed {self._crawl}")
+        self._reader.add_done_callback(self._ended)
+
+    @property
+    def is_open(self) -> bool:
+        return self._reader is not None
 
     def close(self) -> None:
         """Every listener's stream ends."""
         if self._reader:
             self._reader.cancel()
+
+    def _ended(self, reader: asyncio.Task[None]) -> None:
+        """Nothing more will be read: the crawl is gone, the store cannot be read, or the feed was closed."""
+        if not reader.cancelled() and not isinstance(error := reader.exception(), NotFound):
+            logger.error("crawl %d can no longer be listened to", self._crawl, exc_info=error)
         self._reader = None
         self._news.set()
 
@@ -162,7 +176,7 @@ class Feeds:
     async def follow(self, crawl: int, since: Place | None) -> AsyncIterator[bytes]:
         async with self._opening:
             feed = self._feeds.get(crawl)
-            if feed is None:
+            if feed is None or not feed.is_open:
                 feed = Feed(self._database, crawl, self._progress)
                 await feed.open()
                 self._feeds[crawl] = feed

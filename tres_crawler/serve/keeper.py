@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
@@ -17,6 +18,7 @@ from tres_crawler.founding import create_crawl
 from tres_crawler.frontier.look import NodeLook
 from tres_crawler.manners import Politeness
 from tres_crawler.records import CrawlState, Summary, Topic
+from tres_crawler.relevance import Lesson, rejudge_at_rest
 from tres_crawler.serve.beside import Beside, own_topics
 from tres_crawler.serve.running import Running
 from tres_crawler.store import crawls, judging, links, removal
@@ -42,6 +44,9 @@ class Keeper:
         """Figures of crawls that do not run: counting them anew takes long."""
         self._beside = Beside()
         self._one_start = asyncio.Lock()
+        self._turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        """By crawl, for as long as anybody has its turn or waits for it."""
+        self._rejudging: set[int] = set()
         self._trees: dict[int, list[NodeLook]] = {}
         self.is_ready = False
         """Whether all crawls that were running have been taken up, and a new one starts without delay."""
@@ -61,7 +66,8 @@ class Keeper:
             if record.state in ACTIVE:
                 # One that cannot be had must not keep the others from going on.
                 with suppress(TresError):
-                    await self._begin(record.id, paused=record.state is CrawlState.PAUSED)
+                    async with self._turn(record.id):
+                        await self._begin(record.id, paused=record.state is CrawlState.PAUSED)
         known = {record.topic.name for record in records}
         for topic in await asyncio.to_thread(own_topics, self._settings.serve.topics_dir):
             if topic.name not in known:
@@ -113,15 +119,16 @@ class Keeper:
 
     async def tree(self, number: int) -> list[NodeLook]:
         """The nodes of a crawl's Tree-Frontier; one that does not run is loaded to be looked at."""
-        crawl = self.running.get(number)
-        if crawl:
-            return crawl.tree()
-        if number not in self._trees:
-            loaded = await self._running.loaded(number)
-            # One tree is remembered: that of the crawl somebody looks at.
-            self._trees = {number: loaded.tree()}
-            await loaded.close()
-        return self._trees[number]
+        async with self._turn(number):
+            crawl = self.running.get(number)
+            if crawl:
+                return crawl.tree()
+            if number not in self._trees:
+                loaded = await self._running.loaded(number)
+                # One tree is remembered: that of the crawl somebody looks at.
+                self._trees = {number: loaded.tree()}
+                await loaded.close()
+            return self._trees[number]
 
     async def politeness(self, number: int) -> Politeness:
         crawl = self.running.get(number)
@@ -141,7 +148,8 @@ class Keeper:
             self._running.refuse_one_too_many()
             examples = await asyncio.to_thread(read_examples, topic)
             number = await create_crawl(self._database, topic, settings, examples, policy_from, start=key)
-            await self._begin(number)
+            async with self._turn(number):
+                await self._begin(number)
         return number
 
     async def steered(self, number: int) -> Crawl:
@@ -155,18 +163,20 @@ class Keeper:
         return crawl
 
     async def resume(self, number: int) -> None:
-        crawl = self.running.get(number)
-        if crawl:
+        async with self._turn(number):
+            self._refuse_while_rejudged(number)
+            crawl = self.running.get(number)
+            if crawl:
+                self._running.refuse_one_too_many()
+                crawl.unpause()
+                return
+            record = await self.record(number)
+            if record.state in ACTIVE:
+                raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
+            if record.state is CrawlState.FINISHED:
+                await self._refuse_what_is_done(record)
             self._running.refuse_one_too_many()
-            crawl.unpause()
-            return
-        record = await self.record(number)
-        if record.state in ACTIVE:
-            raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
-        if record.state is CrawlState.FINISHED:
-            await self._refuse_what_is_done(record)
-        self._running.refuse_one_too_many()
-        await self._begin(number)
+            await self._begin(number)
 
     async def stop(self, number: int) -> None:
         """Stop a crawl and wait until its last step is saved."""
@@ -186,27 +196,50 @@ class Keeper:
 
     async def feedback(self, number: int, page: int, relevant: bool) -> tuple[int, bool]:
         """Keep a label; how many there are by now, and whether a running crawl learns from it."""
-        crawl = self.running.get(number)
-        if crawl:
-            await crawl.feedback(page, relevant)
-        else:
-            record = await self.record(number)
-            await judging.judged_page(self._database, number, page)
-            await self._database.write(*judging.new_word(number, page, relevant))
-            self._forget(record.id)
+        async with self._turn(number):
+            self._refuse_while_rejudged(number)
+            crawl = self.running.get(number)
+            if crawl:
+                await crawl.feedback(page, relevant)
+            else:
+                await self.record(number)
+                await judging.judged_page(self._database, number, page)
+                await self._database.write(*judging.new_word(number, page, relevant))
+                self._forget(number)
         trains = crawl is not None and crawl.can_learn_topic
         return await judging.label_count(self._database, number), trains
 
+    async def rejudge(self, number: int) -> Lesson:
+        """Let the judge of an ended crawl learn from all that is known by now, and judge its pages again."""
+        async with self._turn(number):
+            self._refuse_while_rejudged(number)
+            record = await self.record(number)
+            if number in self.running or record.state in ACTIVE:
+                raise ControlError(f"Crawl {number} is {record.state}: its judge learns from feedback by itself.")
+            self._rejudging.add(number)
+        # Without its turn, since this may take a minute: whatever it could not bear meanwhile is refused.
+        try:
+            return await rejudge_at_rest(self._database, record)
+        finally:
+            self._rejudging.discard(number)
+            self._forget(number)
+
     async def delete(self, number: int) -> None:
         """Remove an ended crawl; it is gone at once, its rows soon after."""
-        record = await self.record(number)
-        if number in self.running or self._running.is_starting(number) or record.state in ACTIVE:
-            raise ControlError(f"Crawl {number} is {record.state}; stop it before it is deleted.")
-        await removal.begin(self._database, number)
-        self._forget(number)
+        async with self._turn(number):
+            self._refuse_while_rejudged(number)
+            record = await self.record(number)
+            if number in self.running or record.state in ACTIVE:
+                raise ControlError(f"Crawl {number} is {record.state}; stop it before it is deleted.")
+            await removal.begin(self._database, number)
+            self._forget(number)
         self._beside.do(removal.finish(self._database, number, self._folder))
 
     # ---- in between ----
+
+    def _turn(self, number: int) -> asyncio.Lock:
+        """To be held by whoever loads a crawl or changes what is stored of it: two at once would number alike."""
+        return self._turns.setdefault(number, asyncio.Lock())
 
     async def _begin(self, number: int, paused: bool = False) -> None:
         await self._running.begin(number, paused)
@@ -215,19 +248,24 @@ class Keeper:
     @asynccontextmanager
     async def _at_hand(self, number: int) -> AsyncIterator[Crawl]:
         """A crawl to be changed, as it runs; one that does not is loaded, and closed again."""
-        crawl = self.running.get(number)
-        if crawl:
-            yield crawl
-            return
-        record = await self.record(number)
-        if record.state in ACTIVE or self._running.is_starting(number):
-            raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
-        self._forget(number)
-        loaded = await self._running.loaded(number)
-        try:
-            yield loaded
-        finally:
-            await loaded.close()
+        async with self._turn(number):
+            crawl = self.running.get(number)
+            if crawl:
+                yield crawl
+                return
+            record = await self.record(number)
+            if record.state in ACTIVE:
+                raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
+            loaded = await self._running.loaded(number)
+            try:
+                yield loaded
+            finally:
+                await loaded.close()
+                self._forget(number)
+
+    def _refuse_while_rejudged(self, number: int) -> None:
+        if number in self._rejudging:
+            raise ControlError(f"The pages of crawl {number} are being judged again; try again when that is done.")
 
     async def _refuse_what_is_done(self, record: CrawlRecord) -> None:
         """A finished crawl can go on only if it has been given more to do."""

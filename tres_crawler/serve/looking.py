@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 import numpy as np
@@ -36,9 +37,9 @@ from tres_crawler.serve.models import (
     TreeNode,
     Why,
 )
-from tres_crawler.serve.paging import Cursor, Limit, cursor_of, position_in
+from tres_crawler.serve.paging import Cursor, Limit, cursor_of, numbers_in, position_in
 from tres_crawler.serve.problems import documented
-from tres_crawler.store import browse, crawls, learning
+from tres_crawler.store import browse, crawls, history, learning
 from tres_crawler.store.browse import Wanted
 from tres_crawler.store.crawls import CrawlRecord
 from tres_crawler.store.database import AnyRow, Database
@@ -65,7 +66,9 @@ async def pages(
     database: Stored,
     relevant: Annotated[bool | None, Query(description="Only relevant pages, or only others.")] = None,
     site: Annotated[str | None, Query(max_length=255, description="Only pages of this site.")] = None,
-    since: Annotated[datetime | None, Query(description="Only pages fetched at this time or later.")] = None,
+    since: Annotated[
+        datetime | None, Query(description="Only pages fetched at this time or later; UTC unless it says otherwise.")
+    ] = None,
     q: Annotated[str | None, Query(max_length=200, description="Only pages with this text in URL or title.")] = None,
     labelled: Annotated[bool | None, Query(description="Only pages a person has labelled, or only others.")] = None,
     order: Literal["newest", "oldest"] = "newest",
@@ -75,7 +78,7 @@ async def pages(
     """The pages of a crawl, a part at a time."""
     await crawls.get(database, number)
     # Times are answered in whole microseconds: a page must be found by the time it is said to have.
-    begin = since.timestamp() - MICROSECOND if since else None
+    begin = _seconds(since) - MICROSECOND if since else None
     wanted = Wanted(relevant, site, begin, q, labelled)
     after = position_in(cursor, f"pages {order}")
     found = await browse.listed(database, number, wanted, limit, after, newest=order == "newest")
@@ -105,16 +108,18 @@ async def why(number: CrawlNumber, page: PageNumber, database: Stored) -> Why:
 
 @router.get("/sites")
 async def sites(number: CrawlNumber, database: Stored, limit: Limit = 50, cursor: Cursor = None) -> Page[SiteItem]:
-    """Relevant sites, those with the most evidence first: by the lower end of their share's interval."""
+    """Relevant sites, those with the most evidence first: by the lower end of their share's interval.
+
+    By cursor they come as they were when the list was begun: pages that arrive meanwhile would change their order.
+    """
     await crawls.get(database, number)
-    after = position_in(cursor, "sites") or 0
-    ranked = sorted(
-        await browse.site_counts(database, number),
-        key=lambda row: (-share_interval(row.relevant_pages, row.pages)[0], -row.relevant_pages, row.site),
-    )
+    last, *left_at = numbers_in(cursor, "sites", 4) or [await history.page_count(database, number)]
+    counted = await browse.site_counts(database, number, last)
+    ranked = sorted(counted, key=lambda row: _place(*_counted(row)))
+    after = bisect_right(ranked, _place(*left_at), key=lambda row: _place(*_counted(row))) if left_at else 0
     shown = ranked[after : after + limit]
     names = await browse.site_names(database, number, [row.site for row in shown])
-    best = await browse.best_of_sites(database, number, [row.site for row in shown], BEST_PAGES)
+    best = await browse.best_of_sites(database, number, [row.site for row in shown], last, BEST_PAGES)
     items = []
     for rank, row in enumerate(shown, after + 1):
         low, high = share_interval(row.relevant_pages, row.pages)
@@ -130,7 +135,7 @@ async def sites(number: CrawlNumber, database: Stored, limit: Limit = 50, cursor
                 best_pages=[_best(one) for one in best if one.site == row.site],
             )
         )
-    more = cursor_of("sites", after + limit) if len(ranked) > after + limit else None
+    more = cursor_of("sites", last, *_counted(shown[-1])) if len(ranked) > after + limit else None
     return Page(items=items, next=more)
 
 
@@ -206,6 +211,21 @@ async def hosts(number: CrawlNumber, database: Stored, keeper: Keeping) -> Hosts
 def _page(row: AnyRow) -> dict[str, object]:
     known = {name: getattr(row, name) for name in browse.LISTED}
     return {**known, "id": known.pop("number"), "fetched_at": moment(known.pop("fetched_at"))}
+
+
+def _counted(row: AnyRow) -> tuple[int, int, int]:
+    """What a site's place in the ranking follows from."""
+    return row.relevant_pages, row.pages - row.relevant_pages, row.site
+
+
+def _place(relevant_pages: int, others: int, site: int) -> tuple[float, int, int]:
+    """What sites are sorted by."""
+    return -share_interval(relevant_pages, relevant_pages + others)[0], -relevant_pages, site
+
+
+def _seconds(time: datetime) -> float:
+    """As times are stored."""
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def _steps(rows: Sequence[AnyRow]) -> list[PathStep]:

@@ -46,7 +46,7 @@ async def metrics(
     keeper: Keeping,
     points: Annotated[int, Query(ge=10, le=1000, description="Most points in the answer.")] = 300,
 ) -> Metrics:
-    """Harvest rate (total and last 200), relevant sites, pages/s, waiting links, leaves and errors over the pages."""
+    """Harvest rate (total and last 200), sites, pages/s, waiting links, leaves and errors over the pages."""
     await crawls.get(database, number)
     _, now = await keeper.status(number)
     every = step_for(await history.page_count(database, number), points)
@@ -69,7 +69,7 @@ def step_for(pages: int, most: int) -> int:
 async def _points(database: Database, crawl: int, every: int, now: Summary) -> list[MetricPoint]:
     length = min(every, LAST_PAGES)
     stretches = await history.stretches(database, crawl, length)
-    firsts = await history.first_relevant_pages(database, crawl)
+    sites, relevant_sites = await history.first_pages(database, crawl)
     noted = await history.points(database, crawl, every)
     pages = list(accumulate(row.pages for row in stretches))
     relevant = list(accumulate(row.relevant for row in stretches))
@@ -93,7 +93,8 @@ async def _points(database: Database, crawl: int, every: int, now: Summary) -> l
                 relevant_pages=relevant[at],
                 harvest_rate=relevant[at] / pages[at],
                 harvest_rate_last=(relevant[at] - earlier_relevant) / (pages[at] - earlier_pages),
-                relevant_sites=bisect_right(firsts, pages[at]),
+                sites=bisect_right(sites, pages[at]),
+                relevant_sites=bisect_right(relevant_sites, pages[at]),
                 failed=failed[at],
                 pages_per_second=_speed(found[-1] if found else None, pages[at], seconds),
                 waiting=note.waiting if note else now.waiting if is_last else None,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from tres_crawler.records import CrawlState, Outcome, Summary
@@ -16,9 +17,21 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Strict(BaseModel):
-    """A body that is refused if it names anything unknown."""
+    """A body that is refused if it names anything unknown, or has a text that is none."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _can_be_written(cls, given: Any) -> Any:
+        """JSON may escape one half of a character alone, which can neither be stored nor answered."""
+        try:
+            json.dumps(given, ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("a text has half a character (a lone surrogate, such as \\ud800)") from error
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
+        return given
 
 
 class Page(BaseModel, Generic[Item]):
@@ -162,6 +175,7 @@ class MetricPoint(BaseModel):
     relevant_pages: int
     harvest_rate: Share
     harvest_rate_last: Share = Field(description="Of the last 200 pages.")
+    sites: int
     relevant_sites: int
     failed: int
     pages_per_second: float | None = Field(description="Since the point before.")

@@ -17,12 +17,18 @@ Cursor = Annotated[
 ]
 
 
-def cursor_of(kind: str, position: int) -> str:
-    return base64.urlsafe_b64encode(json.dumps([kind, position]).encode()).decode().rstrip("=")
+def cursor_of(kind: str, *position: int) -> str:
+    return base64.urlsafe_b64encode(json.dumps([kind, *position]).encode()).decode().rstrip("=")
 
 
 def position_in(cursor: str | None, kind: str) -> int | None:
     """Where the list `kind` was left; a cursor of another list, or none of ours, is refused."""
+    found = numbers_in(cursor, kind, 1)
+    return found[0] if found else None
+
+
+def numbers_in(cursor: str | None, kind: str, count: int) -> list[int] | None:
+    """The same where it takes several numbers to say."""
     if cursor is None:
         return None
     try:
@@ -31,6 +37,7 @@ def position_in(cursor: str | None, kind: str) -> int | None:
     except (ValueError, binascii.Error):
         found = None
     match found:
-        case [str(name), int(position)] if name == kind and 0 <= position < 2**63:
-            return position
+        case [str(name), *numbers] if name == kind and len(numbers) == count:
+            if all(type(number) is int and 0 <= number < 2**63 for number in numbers):
+                return numbers
     raise BadRequest("This cursor is not one of this list. Leave it out to begin at the first item.")

@@ -22,6 +22,7 @@ from tres_crawler.errors import (
     TopicError,
     TresError,
 )
+from tres_crawler.serve.methods import allowed
 
 MEDIA_TYPE = "application/problem+json"
 KINDS: Mapping[int, tuple[str, str]] = {
@@ -80,7 +81,10 @@ def install(app: FastAPI) -> None:
     async def http(request: Request, error: HTTPException) -> JSONResponse:
         plain = error.detail == HTTPStatus(error.status_code).phrase
         detail = f"{request.method} {request.url.path} is no route of this service; /docs lists them."
-        return problem(error.status_code, detail if plain else str(error.detail), error.headers)
+        headers = dict(error.headers or {})
+        if error.status_code == 405 and (methods := allowed(app.routes, request.scope)):
+            headers["Allow"] = methods
+        return problem(error.status_code, detail if plain else str(error.detail), headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
@@ -93,4 +97,4 @@ def _told(item: Mapping[str, Any]) -> str:
     """What is wrong, and with what."""
     if item["type"] in ("model_attributes_type", "missing") and item["loc"] == ("body",):
         return "The body must be a JSON object, sent with Content-Type: application/json."
-    return f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"
+    return f"{'.'.join(str(part) for part in item['loc'])}: {item['msg'].removeprefix('Value error, ')}"

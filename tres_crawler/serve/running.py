@@ -95,9 +95,6 @@ class Running:
         """How many are under way."""
         return self._manners.slots.under_way if self._manners else 0
 
-    def is_starting(self, number: int) -> bool:
-        return number in self._starting
-
     # ---- running ----
 
     async def loaded(self, number: int, content: Content | None = None) -> Crawl:

@@ -142,16 +142,15 @@ async def led_to(database: Database, crawl: int, first: int, count: int) -> Sequ
     )
 
 
-async def site_counts(database: Database, crawl: int) -> Sequence[AnyRow]:
-    """Pages and relevant pages of every site that has a relevant one, most relevant pages first."""
+async def site_counts(database: Database, crawl: int, last: int) -> Sequence[AnyRow]:
+    """Of the pages up to the `last`, how many of every site that has a relevant one, and how many are relevant."""
     relevant = func.sum(cast(pages.c.relevant, Integer))
     columns = (pages.c.site, func.count().label("pages"), relevant.label("relevant_pages"))
     return await database.rows(
         select(*columns)
-        .where(pages.c.crawl == crawl)
+        .where(pages.c.crawl == crawl, pages.c.number <= last)
         .group_by(pages.c.site)
         .having(relevant > 0)
-        .order_by(relevant.desc(), pages.c.site)
     )
 
 
@@ -162,14 +161,15 @@ async def site_names(database: Database, crawl: int, numbers: Sequence[int]) -> 
     return {row.number: row.name for row in found}
 
 
-async def best_of_sites(database: Database, crawl: int, numbers: Sequence[int], limit: int) -> Sequence[AnyRow]:
-    """Of each site the relevant pages that the judge is surest of."""
+async def best_of_sites(
+    database: Database, crawl: int, numbers: Sequence[int], last: int, limit: int
+) -> Sequence[AnyRow]:
+    """Of each site, and the pages up to the `last`, the relevant ones that the judge is surest of."""
     surest = (pages.c.probability.desc(), pages.c.number)
     rank = func.row_number().over(partition_by=pages.c.site, order_by=surest).label("rank")
     columns = (pages.c.number, pages.c.site, pages.c.url, pages.c.title, pages.c.probability, pages.c.fetched_at)
-    ranked = (
-        select(*columns, rank).where(pages.c.crawl == crawl, pages.c.site.in_(numbers), pages.c.relevant).subquery()
-    )
+    these = (pages.c.crawl == crawl, pages.c.number <= last, pages.c.site.in_(numbers), pages.c.relevant)
+    ranked = select(*columns, rank).where(*these).subquery()
     return await database.rows(select(ranked).where(ranked.c.rank <= limit).order_by(ranked.c.site, ranked.c.rank))
 
 

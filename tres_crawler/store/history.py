@@ -28,14 +28,15 @@ async def stretches(database: Database, crawl: int, length: int) -> Sequence[Any
     )
 
 
-async def first_relevant_pages(database: Database, crawl: int) -> list[int]:
-    """Number of the first relevant page of every relevant site, in order."""
+async def first_pages(database: Database, crawl: int) -> tuple[list[int], list[int]]:
+    """Number of the first page of every site, and of the first relevant one where there is any, in order."""
+    relevant = case((pages.c.relevant, pages.c.number))
     found = await database.rows(
-        select(func.min(pages.c.number).label("first"))
-        .where(pages.c.crawl == crawl, pages.c.relevant)
+        select(func.min(pages.c.number).label("first"), func.min(relevant).label("relevant"))
+        .where(pages.c.crawl == crawl)
         .group_by(pages.c.site)
     )
-    return sorted(row.first for row in found)
+    return sorted(row.first for row in found), sorted(row.relevant for row in found if row.relevant is not None)
 
 
 async def points(database: Database, crawl: int, every: int) -> dict[int, AnyRow]:
