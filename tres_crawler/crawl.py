@@ -177,13 +177,13 @@ class Crawl:
         self = cls(record, settings, database, manners, content or Nothing(), relevance, make_policy, make_revisits)
         await self._restore()
         kept = {name: getattr(settings, name).model_dump() for name in ("crawl", "recrawl")}
-        begun = [crawls.settings_change(crawl, {**record.settings, **kept})]
-        if self._ledger.has_begun:
-            await database.write(*begun)
-        else:
+        begun = [crawls.settings_change(crawl, {**record.settings, **kept})] if changed or recrawl else []
+        if not self._ledger.has_begun:
             examples = filter(is_url, (*record.topic.relevant_examples, *record.topic.irrelevant_examples))
             begun.append(crawls.event(self.id, "started", topic=record.topic.name))
             await self._ledger.save_seeds([*record.topic.seeds, *examples], begun)
+        elif begun:
+            await database.write(*begun)
         return self
 
     async def _restore(self) -> None:

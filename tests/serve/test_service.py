@@ -91,12 +91,17 @@ def test_a_token_is_asked_for_where_one_is_set_and_demanded_off_the_loopback(tmp
         assert service.call("GET", "/healthz")[0] == 200
 
 
-def test_tres_stop_asks_the_service_that_runs_the_crawl(tmp_path: Path, web: RunningWeb) -> None:
+def test_tres_stop_asks_the_service_that_runs_the_crawl(
+    tmp_path: Path, web: RunningWeb, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with running_service(tmp_path, web) as service:
         crawl = {"max_pages": 4000, "policy": "best-first"}
         service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": crawl})
         service.wait_for(1, lambda now: now["pages"] > 5)
-        told = tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path)
+        # A proxy is for the web, not for a service on this machine.
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setenv("http_proxy", "http://127.0.0.1:9")
+            told = tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path)
         assert (told.returncode, told.stderr) == (0, "")
         assert service.call("GET", "/api/v1/crawls/1")[1]["state"] == "stopped"
         os.kill(service.process.pid, 0)
