@@ -1,7 +1,7 @@
 """Makes models/policy.npz and its card: `python -m tests.shipped_policy [FOLDER]` (a quarter of an hour on two cores).
 
-Crawls of tuning webs, none of them reported on, in FOLDER or a temporary one; what their learners remember is put
-together, and one learner is taught on all of it.
+Crawls of tuning webs, none of them reported on, in FOLDER or a temporary one, rewarded by the truth of the web; what
+their learners remember is put together, and one learner is taught on all of it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from tres_crawler.config import FeatureSettings, LearnSettings
+from tres_crawler.experiments import oracles
 from tres_crawler.experiments.crawling import finished, served, started, topic_file, web_with
+from tres_crawler.experiments.judges import TEACHER, Judges, Lesson
 from tres_crawler.features import Describer
 from tres_crawler.learn.ddqn import Ddqn
 from tres_crawler.store import learning
@@ -25,18 +27,12 @@ from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
 MODELS = Path(__file__).parent.parent / "models"
-WEBS = {
-    20: "games",
-    21: "health",
-    22: "computers",
-    23: "recreation",
-    24: "computers",
-    25: "recreation",
-    26: "games",
-    27: "health",
-}
-PAGES = 700
-STEPS = 20_000
+TOPICS = ("games", "health", "computers", "recreation")
+WEBS = {number: TOPICS[number % 4] for number in range(20, 28)}
+PAGES = 1_000
+EPSILONS = (0.02, 0.3)
+"""Every web is crawled with little chance and with much: what is hardly ever chosen must be known too."""
+STEPS = 12_000
 
 
 def learner() -> Ddqn:
@@ -44,22 +40,25 @@ def learner() -> Ddqn:
     return Ddqn(LearnSettings(), describer.name, describer.dim, prior=describer.simple_rule())
 
 
-async def remembered(number: int, topic: str, folder: Path) -> dict[str, Any]:
-    """The transitions of a crawl that begins untaught."""
+async def remembered(number: int, topic: str, epsilon: float, folder: Path, judges: Judges) -> dict[str, Any]:
+    """The transitions of a crawl that begins untaught; the judge's word counts for anchors alone."""
     folder.mkdir(parents=True, exist_ok=True)
-    data = folder / "data"
-    if not data.exists():
+    data, log = folder / "data", folder / "requests.jsonl"
+    if not log.exists():
         web = web_with("tune", number, topic, PAGES)
-        async with served(web.params, folder, folder / "requests.jsonl") as address:
-            command = ["crawl", str(topic_file(web, topic, 1, folder)), "--pages", str(PAGES), "--connect-to", address]
-            command += ["--seed", str(number), "--data-dir", str(data), "--json"]
-            await finished(await started(command, (("learn.start", "untaught"),)), f"{topic} on web {number}")
+        await judges.copy_to(data, Lesson("tune", number, topic, 1))
+        async with served(web.params, folder, log) as address:
+            command = [str(topic_file(web, topic, 1, folder)), "--pages", str(PAGES), "--connect-to", address]
+            command += ["--family", "tune", "--web", str(number), "--true-judge", "--judge-from", str(TEACHER)]
+            command += ["--policy", "tres", "--seed", str(number), "--data-dir", str(data), "--json"]
+            settings = (("learn.start", "untaught"), ("learn.epsilon", str(epsilon)))
+            await finished(await started(command, settings, oracles.MODULE), f"{topic} on web {number}")
     async with Database(DataDir(data).url, read_only=True) as database:
-        saved = await learning.newest(database, 1, learning.LEARNER)
+        saved = await learning.newest(database, TEACHER + 1, learning.LEARNER)
     assert saved
     known = learner()
     known.load(saved)
-    print(f"web {number}, {topic}: {len(known.replay)} transitions", flush=True)
+    print(f"web {number}, {topic}, {epsilon}: {len(known.replay)} transitions", flush=True)
     return known.replay.arrays()
 
 
@@ -67,11 +66,13 @@ async def taught(folder: Path) -> Ddqn:
     """Two crawls at a time."""
     turn = asyncio.Semaphore(2)
 
-    async def one(number: int, topic: str) -> dict[str, Any]:
+    async def one(number: int, topic: str, epsilon: float, judges: Judges) -> dict[str, Any]:
         async with turn:
-            return await remembered(number, topic, folder / str(number))
+            return await remembered(number, topic, epsilon, folder / f"{number}-{epsilon}", judges)
 
-    parts = await asyncio.gather(*(one(number, topic) for number, topic in WEBS.items()))
+    with Judges(folder, print) as judges:
+        crawls = (one(number, topic, epsilon, judges) for epsilon in EPSILONS for number, topic in WEBS.items())
+        parts = await asyncio.gather(*crawls)
     made = learner()
     made.replay.restore({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
     print(f"loss {made.train(STEPS):.4f} over {STEPS:,} steps", flush=True)
@@ -90,9 +91,9 @@ def main() -> None:
         "bytes": len(body),
         "features": list(Describer(FeatureSettings(), ()).columns),
         "format": "What `learn/snapshot.py` writes: the online network of a DDQN.",
-        "origin": f"Taught on crawls of {PAGES} pages of the simulated tuning webs "
+        "origin": f"Taught on crawls of {PAGES:,} pages of the simulated tuning webs "
         + ", ".join(f"{number} ({topic})" for number, topic in WEBS.items())
-        + "; no web or topic of the reporting family.",
+        + ", rewarded by their truth; no web or topic of the reporting family.",
         "made_by": "python -m tests.shipped_policy",
         "licence": "Apache-2.0",
     }

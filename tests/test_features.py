@@ -10,8 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tres_crawler.config import FeatureSettings
-from tres_crawler.features import FURTHER, FURTHER_SITE, Describer, Floats, Known, Numbers, PathState, SiteRatios
-from tres_crawler.finds import address_numbers
+from tres_crawler.features import (
+    FURTHER,
+    FURTHER_SITE,
+    NAMED,
+    NAMED_SITE,
+    Describer,
+    Floats,
+    Known,
+    Numbers,
+    PathState,
+    SiteRatios,
+)
+from tres_crawler.finds import names_of
 from tres_crawler.records import Outlink
 
 KEYWORDS = ("football", "world cup", "goal")
@@ -52,7 +63,7 @@ def described(
     )
     assert rows.dtype == np.float32
     assert rows.shape == (len(outlinks), describer.width)
-    return {column: rows[:, at].tolist() for at, column in enumerate(describer.columns)}
+    return {column: rows[:, at].tolist() for at, column in enumerate(describer.columns[: describer.placed])}
 
 
 # ---- the paper's example ----
@@ -166,10 +177,11 @@ def test_refreshing_renews_what_is_known_of_the_site_and_nothing_else(name: str)
     known.sites.add(1, relevant=True)
     refreshed = describer.refresh(placed, numbers(1, 2), known)
     np.testing.assert_array_equal(placed, before)
-    site = [at for at, column in enumerate(describer.columns) if column.startswith("site_")]
+    columns = describer.columns[: describer.placed]
+    site = [at for at, column in enumerate(columns) if column.startswith("site_")]
     assert refreshed[:, site[:2]].tolist() == [[1.0, 1.0], [0.5, 0.5]]
     assert all(refreshed[0, site] > placed[0, site])
-    others = [at for at in range(describer.dim) if at not in site]
+    others = [at for at in range(describer.placed) if at not in site]
     np.testing.assert_array_equal(refreshed[:, others], placed[:, others])
 
 
@@ -186,14 +198,17 @@ def test_what_is_learned_of_words_changes_links_that_were_described_before() -> 
     assert paying > other
 
 
-def test_a_link_that_is_named_again_looks_so_though_it_was_described_before() -> None:
+def test_what_other_pages_say_of_a_link_and_its_site_counts_though_it_was_described_before() -> None:
     describer, known = Describer(EXTENDED, KEYWORDS), Known()
-    links = [Outlink("https://a.test/1", ""), Outlink("https://a.test/2", "")]
-    rows = describer.describe(path(True), links, floats(0.5, 0.5), numbers(1, 1), known)
-    again = describer.columns.index("found_again")
-    known.finds.add(address_numbers(["https://a.test/2"]))
-    assert rows[:, again].tolist() == [0.0, 0.0]
-    assert describer.refresh(rows, numbers(1, 1), known)[:, again].tolist() == [0.0, 0.5]
+    urls = ["https://a.test/1", "https://b.test/2"]
+    rows = describer.describe(path(True), [Outlink(url, "") for url in urls], floats(0.2, 0.2), numbers(1, 2), known)
+    named = {name: describer.columns.index(name) for name in NAMED + NAMED_SITE}
+    before = describer.refresh(rows, numbers(1, 2), known)
+    assert [before[0, at] for at in named.values()] == pytest.approx([0, 0, 0.2, 0.5, 0])
+    known.finds.add(names_of(urls[1:], numbers(2), floats(1.0), new=0), site=9, relevant=True)
+    same, other = describer.refresh(rows, numbers(1, 2), known)
+    assert [same[at] for at in named.values()] == pytest.approx([0, 0, 0.2, 0.5, 1])
+    assert [other[at] for at in named.values()] == pytest.approx([0.5, 0.5, 1, 0.75, 1])
 
 
 def test_without_site_features_there_is_nothing_to_refresh() -> None:
@@ -207,14 +222,16 @@ def test_without_site_features_there_is_nothing_to_refresh() -> None:
 
 def test_the_extended_set_begins_with_the_papers_columns() -> None:
     paper, extended = Describer(PAPER, ()), Describer(EXTENDED, ())
-    assert extended.columns == paper.columns + FURTHER_SITE + FURTHER
+    assert extended.columns == paper.columns + FURTHER_SITE + FURTHER + NAMED + NAMED_SITE
+    assert paper.placed == paper.dim
+    assert extended.placed == extended.dim - 5, "what is found out later is not kept with a link"
     assert len({paper.name, extended.name, Describer(FeatureSettings(set="paper", site=False), ()).name}) == 3
 
 
 def test_without_sites_the_extended_set_has_no_share_of_a_site_either() -> None:
     columns = Describer(FeatureSettings(set="extended", site=False), ()).columns
     assert not any(column.startswith("site") for column in columns)
-    assert columns[-2:] == FURTHER
+    assert columns[-4:] == FURTHER + NAMED
 
 
 def test_a_few_pages_of_a_site_tell_less_than_many() -> None:
@@ -249,5 +266,5 @@ def test_the_simple_rule_orders_links_by_anchor_and_half_the_parents_reward(sett
             for relevant in (False, True)
         ]
     )
-    values = rows[:, : describer.dim] @ describer.simple_rule()
+    values = describer.refresh(rows, numbers(1, 1, 1, 1), Known()) @ describer.simple_rule()
     np.testing.assert_allclose(values * 1.5, [0.2, 0.6, 0.7, 1.1], rtol=1e-6)

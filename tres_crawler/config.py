@@ -191,12 +191,12 @@ class FeatureSettings(Section):
     """What a link looks like to the frontier's tree and to the learner."""
 
     set: Literal["paper", "extended"] = "extended"
-    """Named set of features: the eight of TRES, sec. 2.4.1, or these and three more that are learned as the crawl goes:
-    a steadier share of relevant pages of the site, how links with such words in address and anchor have paid, and on
-    how many pages the link stands."""
+    """Named set of features: the eight of TRES, sec. 2.4.1, or these and seven more that are learned as the crawl goes:
+    a steadier share of relevant pages of the site, how links with such words in address and anchor have paid, and what
+    all pages that name the link or its site say of it (docs/decisions/0018)."""
 
     site: bool = True
-    """Whether the two features of the link's site are among them. TRES leaves them out in its variant NH, which finds
+    """Whether the features of the link's site are among them. TRES leaves them out in its variant NH, which finds
     more sites and fewer pages."""
 
 
@@ -219,8 +219,8 @@ class LearnSettings(Section):
     false, as in TRES: from random weights. docs/decisions/0009."""
 
     start: Literal["shipped", "untaught"] = "shipped"
-    """Whether a learner begins with the shipped policy, which was taught on simulated webs of other topics, or knows
-    nothing but the simple rule. The shipped one knows the features `extended`; others begin untaught."""
+    """Whether a learner begins with the shipped policy, which was taught the truth of simulated webs of other topics,
+    or knows nothing but the simple rule. The shipped one knows the features `extended`; others begin untaught."""
 
     warm_up: int = Field(60, ge=0)
     """Pages remembered before the first gradient step: of a handful a network learns what is not so."""

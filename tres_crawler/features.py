@@ -20,14 +20,24 @@ Numbers = NDArray[np.int64]
 
 STATE = ("parent_reward", "inverse_distance", "path_ratio")
 ACTION = ("keyword_in_url", "keyword_in_anchor", "anchor_probability")
+ANCHOR = (STATE + ACTION).index("anchor_probability")
 SITE = ("site_ratio", "site_known")
 FURTHER_SITE = ("site_share",)
-FURTHER = ("word_probability", "found_again")
+FURTHER = ("word_probability",)
+NAMED = ("found_again", "found_by_relevant", "best_anchor")
+NAMED_SITE = ("site_named", "site_anchor")
 """What the set `extended` adds; each is between 0 and 1.
 
 `site_share`: the ratio of relevant pages of the site, drawn to that of the whole crawl while few pages tell;
 `word_probability`: how links with such words in address and anchor have paid so far;
-`found_again`: on how many pages the link stands, those after the first.
+`found_again`, `found_by_relevant`: on how many pages the link stands, those after the first, and on how many relevant
+ones of these;
+`best_anchor`: the highest probability among the anchors that it has on all these pages;
+`site_named`: the relevant part of those pages of other sites that name the site;
+`site_anchor`: the mean probability of the anchors of all links to the site.
+
+What pages name is found out after a link was placed, so the last five are the learner's alone: the tree, which routes
+links by what was known when they were placed, does not see them, and they are not kept with the link.
 """
 
 UNSEEN_SITE = 0.5
@@ -87,11 +97,16 @@ class SiteRatios:
         columns[seen, 1] = 1.0
         return columns
 
+    @property
+    def share(self) -> float:
+        """Ratio of relevant pages of the whole crawl."""
+        return float((self._relevant.sum() + 1) / (self._fetched.sum() + 2))
+
     def shares(self, sites: Numbers) -> Floats:
         """Ratio of relevant pages, that of the whole crawl where little is known."""
         self._reach(int(sites.max(initial=0)))
-        overall = (self._relevant.sum() + 1) / (self._fetched.sum() + 2)
-        found: Floats = ((self._relevant[sites] + DOUBT * overall) / (self._fetched[sites] + DOUBT)).astype(np.float32)
+        doubt = DOUBT * self.share
+        found: Floats = ((self._relevant[sites] + doubt) / (self._fetched[sites] + DOUBT)).astype(np.float32)
         return found
 
     def _reach(self, site: int) -> None:
@@ -115,8 +130,8 @@ class Known:
 class Describer:
     """Describes links in the columns of one named feature set, always in the same order.
 
-    A row has the features first, which the tree and the learner see; behind them, in the set `extended`, stand the
-    numbers of the link's words and of its address, by which its features can be refreshed.
+    A row, which is kept with its link, has the features first that the tree sees; behind them, in the set `extended`,
+    stand the numbers of the link's words and of its address, by which `refresh` gives all columns as they are now.
     """
 
     def __init__(self, settings: FeatureSettings, keywords: Iterable[str]) -> None:
@@ -124,13 +139,17 @@ class Describer:
         """Says which columns a saved learner was trained on."""
         self.is_extended = settings.set == "extended"
         self._knows_sites = settings.site
-        self.columns = (
+        placed = (
             STATE
             + ACTION
             + (SITE if settings.site else ())
             + (FURTHER_SITE if settings.site and self.is_extended else ())
             + (FURTHER if self.is_extended else ())
         )
+        named = NAMED + (NAMED_SITE if settings.site else ()) if self.is_extended else ()
+        self.columns = placed + named
+        """What the learner sees; the tree sees the first `placed` of them."""
+        self.placed = len(placed)
         self._finder = PhraseFinder(keywords)
 
     @property
@@ -141,7 +160,7 @@ class Describer:
     @property
     def width(self) -> int:
         """How long a row is, numbers included."""
-        return self.dim + (WORDS + ADDRESS if self.is_extended else 0)
+        return self.placed + (WORDS + ADDRESS if self.is_extended else 0)
 
     def describe(
         self,
@@ -159,30 +178,33 @@ class Describer:
         rows = np.zeros((len(outlinks), self.width), np.float32)
         rows[:, 0:3] = path.features() if path else 0.0
         rows[:, 3:5] = np.array([self._keywords(outlink) for outlink in outlinks], np.float32).reshape(-1, 2)
-        rows[:, 5] = anchor_probabilities
+        rows[:, ANCHOR] = anchor_probabilities
         if self.is_extended:
-            rows[:, self.dim : -ADDRESS] = word_numbers(outlinks, with_host=self._knows_sites)
+            rows[:, self.placed : -ADDRESS] = word_numbers(outlinks, with_host=self._knows_sites)
             rows[:, -ADDRESS:] = address_numbers(outlink.url for outlink in outlinks)
-        rows[:, : self.dim] = self.refresh(rows, sites, known)
+        rows[:, : self.placed] = self.refresh(rows, sites, known)[:, : self.placed]
         return rows
 
     def refresh(self, rows: Floats, sites: Numbers, known: Known) -> Floats:
-        """The features of these rows by what is known now; the given ones stay as they are."""
-        features = rows[:, : self.dim].copy()
+        """All features of these rows by what is known now; the given ones stay as they are."""
+        features = np.empty((len(rows), self.dim), np.float32)
+        features[:, : self.placed] = rows[:, : self.placed]
         if self._knows_sites:
             features[:, 6:8] = known.sites.features(sites)
+        if self.is_extended:
+            at = self.placed + len(NAMED)
+            features[:, self.placed - 1] = known.words.probabilities(rows[:, self.placed : -ADDRESS])
+            features[:, self.placed : at] = known.finds.of_links(rows[:, -ADDRESS:], rows[:, ANCHOR])
         if self._knows_sites and self.is_extended:
             features[:, 8] = known.sites.shares(sites)
-        if self.is_extended:
-            features[:, -2] = known.words.probabilities(rows[:, self.dim : -ADDRESS])
-            features[:, -1] = known.finds.features(rows[:, -ADDRESS:])
+            features[:, at:] = known.finds.of_sites(sites, known.sites.share)
         return features
 
     def learn(self, row: Floats, site: int, relevant: bool, known: Known) -> None:
         """A page of a site has come of the link with this row."""
         known.sites.add(site, relevant)
         if self.is_extended:
-            known.words.learn(row[self.dim : -ADDRESS], relevant)
+            known.words.learn(row[self.placed : -ADDRESS], relevant)
 
     def simple_rule(self) -> Floats:
         """A weight per column: the value of a link by `SIMPLE_RULE`, for a learner that has not learned yet."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tres_crawler.config import CrawlSettings
 from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.frontier.places import Places
-from tres_crawler.policies.policy import PageFact, Policy
+from tres_crawler.policies.policy import Named, PageFact, Policy
 from tres_crawler.records import Link, LinkState, Offer, Outcome, Outlink, Summary
 from tres_crawler.seen import SavedPage, Seen
 from tres_crawler.store import crawls, links, pages
@@ -188,7 +188,7 @@ class Ledger:
         new = _chosen(outlinks, at, placed)
         features, learned = self._policy.arrive(page, new, looks[at], self._sites(placed))
         # Not before: what a page says of itself would tell it from those that wait.
-        learned += self._policy.find_again(page.number, again)
+        learned += self._policy.hear(page, self._named(placed, again, looks[[*at, *again.values()]]))
         figures = self._figures()
         first = placed[0].number if placed else None
         page = replace(page, outlinks=len(outlinks), first_link=first, new_links=len(placed))
@@ -255,10 +255,10 @@ class Ledger:
 
     def _describe(
         self, outlinks: Iterable[Outlink], source: int | None, depth: int, promises: Iterable[float]
-    ) -> tuple[list[Link], list[int], list[str]]:
-        """The outlinks that were never seen before, as numbered links; which of them they are; URLs known before."""
+    ) -> tuple[list[Link], list[int], dict[str, int]]:
+        """The outlinks that were never seen before, as numbered links; which of them they are; likewise the others."""
         placed, found = [], []
-        again: dict[str, None] = {}
+        again: dict[str, int] = {}
         for at, (outlink, promise) in enumerate(zip(outlinks, promises, strict=True)):
             url = outlink.url if self._rules == DEFAULT_RULES else canonical(outlink.url, rules=self._rules)
             if not url:
@@ -269,11 +269,16 @@ class Ledger:
                 placed.append(Link(self._last_link, url, host, source, depth, outlink.anchor, promise=promise))
                 found.append(at)
             else:
-                again[url] = None
+                again.setdefault(url, at)
         # A page may name a link twice, and one as its own address: that is no other page that names it.
         for link in placed:
             again.pop(link.url, None)
-        return placed, found, list(again)
+        return placed, found, again
+
+    def _named(self, placed: Sequence[Link], again: Iterable[str], looks: npt.NDArray[np.float32]) -> Named:
+        hosts = [*(link.host for link in placed), *map(self._places.host, again)]
+        urls = [*(link.url for link in placed), *again]
+        return Named(urls, self._places.sites(np.array(hosts, np.int32)), looks, len(placed))
 
     def _sites(self, placed: Sequence[Link]) -> npt.NDArray[np.int64]:
         return self._places.sites(np.array([link.host for link in placed], np.int32))

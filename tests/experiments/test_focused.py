@@ -50,10 +50,26 @@ async def test_cells_of_an_interrupted_bench_are_not_run_again(tmp_path: Path) -
 
 
 def test_equal_cells_have_one_name_and_others_another() -> None:
-    ways = [TINY, replace(TINY, seed=2), replace(TINY, kills=1), replace(TINY, settings=())]
-    assert len({cell.name for cell in ways}) == 4
+    ways = [TINY, replace(TINY, seed=2), replace(TINY, kills=1), replace(TINY, settings=()), replace(TINY, scale=2)]
+    assert len({cell.name for cell in ways}) == 5
     assert replace(TINY).name == TINY.name
     assert asdict(TINY)["settings"] == CHEAP
+
+
+def test_a_cell_that_begins_with_the_shipped_policy_is_another_when_that_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learns = replace(TINY, policy="tres")
+    ways = [TINY, learns, replace(learns, settings=(("learn.start", "untaught"),))]
+    before = [cell.name for cell in ways]
+    monkeypatch.setattr(cells, "checked", lambda path: {"sha256": "of another"})
+    assert [cell.name == name for cell, name in zip(ways, before, strict=True)] == [True, False, True]
+
+
+def test_a_scaled_web_has_more_sites_and_pages_and_is_else_of_its_family() -> None:
+    plain, large = crawling.scaled("report", 1), crawling.scaled("report", 1, 3)
+    assert (large.sites, large.pages) == (3 * plain.sites, 3 * plain.pages)
+    assert large.model_dump(exclude={"sites", "pages"}) == plain.model_dump(exclude={"sites", "pages"})
 
 
 async def test_cells_of_one_web_topic_and_seed_share_one_judge_from_their_first_page(tmp_path: Path) -> None:

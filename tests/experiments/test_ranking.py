@@ -34,7 +34,6 @@ def links_of(web: Web, topic: str) -> KnownLinks:
         columns=COLUMNS,
         features=noise,
         values=true,
-        values_as_placed=np.zeros(len(urls)),
     )
 
 

@@ -272,7 +272,7 @@ def test_what_cannot_be_placed_taken_or_released_is_refused_and_changes_nothing(
 
 def test_a_link_as_crawls_describe_it_costs_less_than_100_bytes_however_it_came() -> None:
     rng, count, describer = np.random.default_rng(1), 60_000, Describer(FeatureSettings(), ())
-    tree = Tree.grown(rng.random((400, describer.dim), np.float32), rng.integers(0, 2, 400) * 1.0)
+    tree = Tree.grown(rng.random((400, describer.placed), np.float32), rng.integers(0, 2, 400) * 1.0)
     rows = rng.random((count, describer.width), np.float32)
     hosts = rng.integers(1, count // 50, count).astype(np.int32)
     numbers, worst = ints(range(1, count + 1)), 0.0

@@ -13,6 +13,7 @@ from tests.site import SmallSite
 from tres_crawler.cli.display import print_end
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, ModelError
+from tres_crawler.features import ANCHOR
 from tres_crawler.finds import ADDRESS
 from tres_crawler.frontier.tree import Tree
 from tres_crawler.records import StopReason
@@ -38,9 +39,8 @@ async def test_a_link_that_two_pages_name_with_other_parameters_is_found_again(
     await crawl.run()
     described = {link.url: link.features for link in await links.described(database, crawl.id)}
     rows = learning.matrix((described[f"http://d.test/{page}"] for page in "12"), policy_of(crawl)._describer.width)
-    assert policy_of(crawl)._known.finds.features(rows[:, -ADDRESS:]).tolist() == [0.5, 0.0], (
-        "one page may name a link twice"
-    )
+    found = policy_of(crawl)._known.finds.of_links(rows[:, -ADDRESS:], rows[:, ANCHOR])
+    assert found[:, 0].tolist() == [0.5, 0.0], "one page may name a link twice"
 
 
 async def test_at_one_slot_a_seed_makes_a_crawl_repeatable(site: SmallSite, database: Database) -> None:
@@ -122,7 +122,7 @@ async def test_a_crawl_can_begin_with_what_another_has_learned(site: SmallSite, 
     teacher = await started(site, database)
     await teacher.run()
     pupil, fresh = [policy_of(await started(site, database, policy_from=source)) for source in (teacher.id, None)]
-    vectors, _ = policy_of(teacher).frontier.tree.tree.experienced()
+    vectors = policy_of(teacher)._learner.replay.arrays()["heads"]["features"]
     taught = policy_of(teacher)._trainer.values(vectors)
     # The seeds are a first lesson, so a step may lie between.
     gaps = [float(np.abs(policy._trainer.values(vectors) - taught).max()) for policy in (pupil, fresh)]
@@ -184,7 +184,7 @@ async def test_a_learner_begins_with_the_shipped_policy_where_it_knows_the_featu
     promising, plain = taught._trainer.values(links).tolist()
     assert promising > plain + 0.3, "it has been taught what words and sites are worth"
     assert np.abs(untaught._trainer.values(links)).max() < 0.1
-    elsewhere = other._value(np.zeros((2, other._describer.dim), np.float32), hosts)
+    elsewhere = other._value(np.zeros((2, other._describer.width), np.float32), hosts)
     assert np.abs(elsewhere).max() < 0.1, "what was taught is about other features"
     for policy in (taught, untaught, other):
         await policy.close()

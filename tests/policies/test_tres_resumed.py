@@ -10,6 +10,7 @@ from tests.policies.learning_crawls import good_and_bad_web, nodes_of, policy_of
 from tests.site import SmallSite
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ModelError, StoreError
+from tres_crawler.features import ANCHOR
 from tres_crawler.finds import ADDRESS
 from tres_crawler.learn import snapshot
 from tres_crawler.learn.replay import Transition
@@ -36,7 +37,8 @@ async def test_a_resumed_crawl_has_the_same_tree_the_same_links_and_a_learner_th
     assert again.version == before.version > 0
     waiting = new.samples()
     assert np.allclose(again._value(waiting.features, waiting.hosts), before._value(waiting.features, waiting.hosts))
-    assert again._known.finds.features(waiting.features[:, -ADDRESS:]).any(), "what pages named again is known again"
+    named = again._known.finds.of_links(waiting.features[:, -ADDRESS:], waiting.features[:, ANCHOR])
+    assert (named > 0).any(axis=0).all(), "what pages name is known again"
 
 
 async def forget_snapshots(database: Database) -> None:

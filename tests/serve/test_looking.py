@@ -33,6 +33,10 @@ FEATURES = {
     "site_share",
     "word_probability",
     "found_again",
+    "found_by_relevant",
+    "best_anchor",
+    "site_named",
+    "site_anchor",
 }
 
 

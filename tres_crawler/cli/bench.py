@@ -116,6 +116,9 @@ def focused(
         list[str] | None, typer.Option("--max", metavar="M|M:K", help="Of matrix; may be repeated.  [default: all]")
     ] = None,
     family: Annotated[str, typer.Option(help="Webs of matrix: report, or tune to choose settings on.")] = REPORTED,
+    scale: Annotated[
+        int, typer.Option(min=1, help="Webs of matrix: so many times as large, for crawls of many pages.")
+    ] = 1,
     own_judge: Annotated[
         bool, typer.Option("--own-judge", help="Every crawl bootstraps a judge of its own; else crawls share one.")
     ] = False,
@@ -136,6 +139,7 @@ def focused(
         policies=tuple(policies or ()),
         caps=tuple(caps or ()),
         family=family,
+        scale=scale,
         keep=keep,
         only_kept=only_kept,
         quick=quick,

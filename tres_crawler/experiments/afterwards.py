@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tres_crawler.caps import parse_site_cap
 from tres_crawler.config import Settings
 from tres_crawler.features import Describer, Known
+from tres_crawler.finds import NAME
 from tres_crawler.frontier.tree import Growth, Node, Tree
 from tres_crawler.policies.registry import settled
 from tres_crawler.records import LinkState, Outcome
@@ -68,14 +69,14 @@ async def _trees(database: Database, crawl: int, settings: Settings, saved: Any)
     judge = await judging.newest_version(database, crawl)
     rows = await learning.experiences(database, crawl)
     describer = Describer(settings.features, ())
-    dim = describer.dim
-    vectors = learning.matrix((row.features for row in rows), describer.width)[:, :dim]
+    placed = describer.placed
+    vectors = learning.matrix((row.features for row in rows), describer.width)[:, :placed]
     rewards = {row.number: float(row.relevant) for row in saved}
     known = np.array([rewards[row.page] for row in rows], np.float32)
     growth = Growth(settings.frontier.min_experiences, settings.frontier.max_depth, settings.frontier.max_leaves)
     nodes = [Node(*row) for row in await learning.nodes(database, crawl, judge[0] if judge else 1)]
     restored, grown = Tree.restored(nodes, vectors, known, growth), Tree.grown(vectors, known, growth)
-    waiting = learning.matrix((await links.waiting_columns(database, crawl)).features, describer.width)[:, :dim]
+    waiting = learning.matrix((await links.waiting_columns(database, crawl)).features, describer.width)[:, :placed]
     same = (
         list(restored.splits()) == list(grown.splits())
         and all(np.array_equal(*pair) for pair in zip(restored.experienced(), grown.experienced(), strict=True))
@@ -100,8 +101,6 @@ class KnownLinks:
     features: npt.NDArray[np.float32]
     """By what is known at the end."""
     values: Floats
-    values_as_placed: Floats
-    """Of the features that each link was placed with."""
 
 
 async def known_links(data: Path, crawl: int) -> KnownLinks | None:
@@ -111,7 +110,7 @@ async def known_links(data: Path, crawl: int) -> KnownLinks | None:
         policy = await learning.newest(database, crawl, learning.POLICY)
         saved = await pages.outcomes(database, crawl)
         lived = await learning.experiences(database, crawl)
-        found_again = await learning.finds(database, crawl)
+        named = await learning.finds(database, crawl)
         rows = [row for row in await links.described(database, crawl) if row.features]
     if policy is None:
         return None
@@ -124,8 +123,7 @@ async def known_links(data: Path, crawl: int) -> KnownLinks | None:
     came_of = {row.page: row.features for row in lived}
     for row in saved:
         describer.learn(np.frombuffer(came_of[row.number], np.float32), row.site, bool(row.relevant), known)
-    for addresses in found_again.values():
-        known.finds.restore(addresses)
+        known.finds.add(np.frombuffer(named.get(row.number, b""), NAME), row.site, bool(row.relevant))
     placed = learning.matrix((row.features for row in rows), describer.width)
     sites = np.array([row.site for row in rows], np.int64)
     features = describer.refresh(placed, sites, known)
@@ -137,7 +135,6 @@ async def known_links(data: Path, crawl: int) -> KnownLinks | None:
         columns=describer.columns,
         features=features,
         values=learner.weights().values(features),
-        values_as_placed=learner.weights().values(placed[:, : describer.dim]),
     )
 
 

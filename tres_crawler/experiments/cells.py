@@ -11,6 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
+from tres_crawler.cards import checked
 from tres_crawler.config import Settings
 from tres_crawler.errors import ConfigError, TresError
 from tres_crawler.experiments import afterwards, oracles
@@ -29,6 +30,7 @@ from tres_crawler.experiments.judges import TEACHER, Judges, Lesson
 from tres_crawler.experiments.ranking import ranking
 from tres_crawler.experiments.report import Say
 from tres_crawler.policies.registry import LEARNERS, settled
+from tres_crawler.resources import shipped
 from tres_crawler.simweb import truth
 from tres_crawler.simweb.model import Web
 
@@ -65,16 +67,20 @@ class Cell:
     """How often the crawl is killed on its way, and resumed."""
     family: str = FAMILY
     judge: Judge = "shared"
+    scale: int = 1
+    """How many times as large the web is as those of its family are."""
 
     @property
     def name(self) -> str:
-        """Of what it is kept as; it has all settings in it that count, so that it is another when a default changes."""
+        """Of what it is kept as; it has all that counts in it, so that it is another when a default changes."""
         named = () if self.policy == ORACLE else (("crawl.policy", self.policy),)
         given = effective((("crawl.max_per_site", CAP), *named, *self.settings), KEYED)
         counting = settled(Settings.kept(given)).model_dump(include=set(KEYED))
         if self.policy not in LEARNERS:
             counting = {name: counting[name] for name in PLAINLY_KEYED}
             del counting["choose"]["eagerness"]
+        elif counting["learn"]["start"] == "shipped":
+            counting["policy"] = checked(shipped("models") / "policy.npz")["sha256"]
         content = json.dumps({**asdict(self), "settings": counting}, sort_keys=True)
         digest = blake2b(content.encode(), digest_size=4).hexdigest()
         return f"{self.family}{self.web}-{self.topic}-{self.policy}-{self.pages}-{self.seed}-{digest}"
@@ -83,7 +89,7 @@ class Cell:
         changed = "".join(f" {name}={value}" for name, value in self.settings)
         judged = "" if self.judge == "shared" else f", {self.judge} judge"
         killed = f", killed {self.kills} times" if self.kills else ""
-        where = f"{self.topic} of {self.family} web {self.web}"
+        where = f"{self.topic} of {self.family} web {self.web}" + (f" × {self.scale}" if self.scale > 1 else "")
         return f"{self.policy} on {where}, seed {self.seed}{changed}{judged}{killed}"
 
     @property
@@ -95,7 +101,7 @@ class Cell:
     def lesson(self) -> Lesson:
         """The judge that it shares with others."""
         own = tuple((name, value) for name, value in self.settings if name.startswith("relevance."))
-        return Lesson(self.family, self.web, self.topic, self.seed, own)
+        return Lesson(self.family, self.web, self.topic, self.seed, own, self.scale)
 
 
 def kept_cells(cells: Iterable[Cell], keep: Path | None) -> dict[Cell, Figures]:
@@ -107,7 +113,7 @@ async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Sa
     """The figures of every cell, so many at once; those that `keep` has already are not run again."""
     wanted = list(dict.fromkeys(cells))
     for cell in wanted:
-        web_with(cell.family, cell.web, cell.topic, cell.pages)
+        web_with(cell.family, cell.web, cell.topic, cell.pages, cell.scale)
     done = kept_cells(wanted, keep)
     if done:
         say(f"{len(done)} of {len(wanted)} cells were kept from before")
@@ -137,7 +143,7 @@ async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Sa
 
 
 async def run_cell(cell: Cell, judges: Judges) -> Figures:
-    web = web_with(cell.family, cell.web, cell.topic, cell.pages)
+    web = web_with(cell.family, cell.web, cell.topic, cell.pages, cell.scale)
     with tempfile.TemporaryDirectory(prefix="tres-cell-") as scratch:
         folder = Path(scratch)
         log, data = folder / "requests.jsonl", folder / "data"
@@ -169,7 +175,7 @@ async def _crawl(cell: Cell, begun: list[str], data: Path, number: int, log: Pat
     command = [*begun, "--pages", str(cell.pages), "--policy", cell.policy, "--seed", str(cell.seed)]
     there = ["--data-dir", str(data), "--json"]
     if cell.knows_truth:
-        command += ["--family", cell.family, "--web", str(cell.web)]
+        command += ["--family", cell.family, "--web", str(cell.web), "--scale", str(cell.scale)]
         command += ["--true-judge"] if cell.judge == "true" else []
         process = await started([*command, *there], cell.settings, oracles.MODULE)
         return await finished(process, str(cell)), []

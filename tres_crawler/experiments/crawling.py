@@ -26,9 +26,15 @@ Overrides = tuple[tuple[str, str], ...]
 """Settings laid over the defaults: (("learn.target", "advantage"),)."""
 
 
-def web_with(name: str, number: int, topic: str, pages: int) -> Web:
-    """A web of a family, if there is such a topic on it and so many pages."""
+def scaled(name: str, number: int, scale: int = 1) -> WebParams:
+    """A web of a family with so many times its sites and pages."""
     params = family(name, number)
+    return family(name, number, sites=scale * params.sites, pages=scale * params.pages)
+
+
+def web_with(name: str, number: int, topic: str, pages: int, scale: int = 1) -> Web:
+    """A web of a family, if there is such a topic on it and so many pages."""
+    params = scaled(name, number, scale)
     web = Web(params)
     known = [known for known in web.topic_names if web.seeds(known)]
     if topic not in known:
@@ -38,7 +44,7 @@ def web_with(name: str, number: int, topic: str, pages: int) -> Web:
     if pages > params.pages:
         raise ConfigError(
             f'Web {number} of the family "{name}" has {params.pages:,} pages; a crawl of {pages:,} cannot be measured '
-            "on it. Give fewer --pages."
+            "on it. Give fewer --pages, or a --scale."
         )
     return web
 

@@ -253,6 +253,7 @@ def chosen_parts(names: Sequence[str], plan: Plan) -> list[str]:
     for option, given, parts in (
         ("--max", plan.caps, ("matrix",)),
         ("--family", plan.family != REPORTED, ("matrix",)),
+        ("--scale", plan.scale > 1, ("matrix",)),
         ("--only-kept", plan.only_kept, ("matrix",)),
         ("--policy", plan.policies, ("matrix", "learn")),
     ):

@@ -14,6 +14,7 @@ import numpy as np
 
 from tres_crawler.config import FrontierSettings
 from tres_crawler.experiments.report import Check, Report, Say
+from tres_crawler.features import ANCHOR, NAMED, NAMED_SITE
 from tres_crawler.finds import ADDRESS, Finds
 from tres_crawler.frontier.arrays import Floats, Ints
 from tres_crawler.frontier.leaves import TreeFrontier, rounded
@@ -30,8 +31,10 @@ HOSTS_PER_FREE_ONE = 10
 """When 90 % of the hosts are held, those with a number divisible by this are free."""
 STEP_LINKS = 60
 """Links that one page brings."""
-WIDTH, HIDDEN = 11, 64
-"""As many features as the set `extended` has; the numbers of words follow them."""
+WIDTH, HIDDEN = 10, 64
+"""As many features as a link of the set `extended` is kept with; the numbers of words follow them."""
+FOUND_OUT = len(NAMED) + len(NAMED_SITE)
+"""So many more are found out about it when it is valued."""
 ROWS = 64
 """Rows that the network takes at once, so that it stays on one thread and in the caches.
 
@@ -43,24 +46,26 @@ ENOUGH = 0.9
 
 
 class Network:
-    """A value network 10-64-64-1 in plain numpy, with weights that mean nothing; it counts what it values."""
+    """A value network 15-64-64-1 in plain numpy, with weights that mean nothing; it counts what it values."""
 
     def __init__(self, rng: np.random.Generator) -> None:
-        shapes = ((WIDTH, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, 1))
+        shapes = ((WIDTH + FOUND_OUT, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, 1))
         self._layers = [rng.standard_normal(shape, np.float32) / np.float32(shape[0] ** 0.5) for shape in shapes]
         self._words, self._finds = Wording(), Finds()
         self.evaluations = 0
 
     def values(self, rows: Floats) -> Floats:
-        """Of links as they are known now: their words are looked up."""
+        """Of links as they are known now: their words, addresses and sites are looked up."""
         self.evaluations += len(rows)
-        features = rows[:, :WIDTH].copy()
-        features[:, -2] = self._words.probabilities(rows[:, WIDTH:-ADDRESS])
-        features[:, -1] = self._finds.features(rows[:, -ADDRESS:])
+        named = self._finds.of_links(rows[:, -ADDRESS:], rows[:, ANCHOR])
+        # A number of the link stands in for that of its site, which costs as much to look up.
+        site = self._finds.of_sites(rows[:, -1].astype(np.int64), 0.5)
+        known = np.concatenate([rows[:, :WIDTH], named, site], axis=1)
+        known[:, WIDTH - 1] = self._words.probabilities(rows[:, WIDTH:-ADDRESS])
         first, second, last = self._layers
         values = np.empty(len(rows), np.float32)
         for at in range(0, len(rows), ROWS):
-            hidden = np.maximum(np.maximum(features[at : at + ROWS] @ first, 0) @ second, 0)
+            hidden = np.maximum(np.maximum(known[at : at + ROWS] @ first, 0) @ second, 0)
             values[at : at + ROWS] = (hidden @ last)[:, 0]
         return values
 

@@ -34,6 +34,7 @@ class Lesson:
     topic: str
     seed: int
     settings: Overrides = ()
+    scale: int = 1
 
     @property
     def name(self) -> str:
@@ -81,7 +82,7 @@ class Judges:
 async def _taught(lesson: Lesson, made: Path) -> None:
     """A crawl of as few pages as train a judge; moved into place when it is whole."""
     pages = BUDGET_SHARE * int(_relevance(lesson.settings)["bootstrap_pages"])
-    web = web_with(lesson.family, lesson.web, lesson.topic, pages)
+    web = web_with(lesson.family, lesson.web, lesson.topic, pages, lesson.scale)
     made.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="part-", dir=made.parent) as scratch:
         folder = Path(scratch)

@@ -53,7 +53,7 @@ class Row:
         settings = (("crawl.max_per_site", self.cap), *self.settings)
         places = PLACES[plan.family][: 1 if plan.quick else None]
         return [
-            Cell(web, topic, self.policy, pages, seed, settings, family=plan.family, judge=judge)
+            Cell(web, topic, self.policy, pages, seed, settings, family=plan.family, judge=judge, scale=plan.scale)
             for seed in range(1, plan.seeds + 1)
             for web, topic in places
         ]
@@ -118,6 +118,7 @@ def report_of(plan: Plan, found: Found) -> Report:
         [*rows, *orderings(means)],
         checks_of(found),
         family=plan.family,
+        scale=plan.scale,
         purpose=_purpose(plan.family),
         max_per_site=", ".join(dict.fromkeys(row.cap for row in found)),
         curves={name: late(figures) for name, figures in at_fifty.items()},

@@ -19,6 +19,7 @@ import numpy as np
 from tres_crawler.classify.model import Model
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
+from tres_crawler.experiments.crawling import scaled
 from tres_crawler.founding import create_crawl
 from tres_crawler.policies.policy import Floats, Policy, Surroundings
 from tres_crawler.policies.registry import create_policy
@@ -28,7 +29,6 @@ from tres_crawler.relevance import Relevance
 from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.links import links_of
 from tres_crawler.simweb.model import Page, Web
-from tres_crawler.simweb.params import family
 from tres_crawler.store import crawls
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
@@ -96,7 +96,7 @@ class Oracle:
 
 
 async def crawled(given: argparse.Namespace) -> Summary:
-    web = Web(family(given.family, given.web))
+    web = Web(scaled(given.family, given.web, given.scale))
     topic = load_topic(given.topic)
     settings = (
         Settings.load()
@@ -130,6 +130,7 @@ def main() -> None:
     parser.add_argument("topic", type=Path)
     for name in ("--pages", "--seed", "--web", "--judge-from"):
         parser.add_argument(name, type=int)
+    parser.add_argument("--scale", type=int, default=1)
     for name in ("--policy", "--connect-to", "--family"):
         parser.add_argument(name)
     parser.add_argument("--data-dir", type=Path)

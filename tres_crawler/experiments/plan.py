@@ -42,6 +42,8 @@ class Plan:
     """Webs of part matrix; all other parts are for choosing."""
     only_kept: bool = False
     """Report what is kept and run nothing."""
+    scale: int = 1
+    """How many times as large the webs of part matrix are as those of their family."""
 
     def __post_init__(self) -> None:
         for name in self.policies:

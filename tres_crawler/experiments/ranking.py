@@ -35,7 +35,6 @@ def ranking(known: KnownLinks, web: Web, topic: str) -> dict[str, Any]:
     waits = known.waiting
     scores: dict[str, Floats] = {
         "value": known.values,
-        "value as placed": known.values_as_placed,
         "promise": known.promises,
         **{name: known.features[:, at] for at, name in enumerate(known.columns) if name in ALONE},
         "true share of the site": true_shares(true, known.sites),

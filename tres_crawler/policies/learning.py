@@ -11,13 +11,13 @@ import numpy as np
 from tres_crawler.cards import checked
 from tres_crawler.config import Settings
 from tres_crawler.features import Describer, Known, PathState
-from tres_crawler.finds import address_numbers
+from tres_crawler.finds import NAME, Names, names_of
 from tres_crawler.frontier.frontier import Frontier
 from tres_crawler.frontier.leaves import rounded
 from tres_crawler.learn.ddqn import Ddqn
 from tres_crawler.learn.replay import Transition
 from tres_crawler.learn.worker import Trainer
-from tres_crawler.policies.policy import Floats, Hosts, Numbers, PageFact, Surroundings
+from tres_crawler.policies.policy import Floats, Hosts, Named, Numbers, PageFact, Surroundings
 from tres_crawler.records import Divergence, Outlink
 from tres_crawler.resources import shipped
 from tres_crawler.store import crawls, learning, links
@@ -63,6 +63,8 @@ class LearningPolicy(ABC):
         self._rewards: dict[int, float] = {}
         self._rows: dict[int, Floats] = {}
         """Of the link that each page came of."""
+        self._named: dict[int, Names] = {}
+        """By each page."""
         self._next_snapshot = FIRST_SNAPSHOT
         prior = self._describer.simple_rule() if self._learn.prior else None
         self._learner = Ddqn(self._learn, self._describer.name, self._describer.dim, prior=prior, seed=around.seed)
@@ -102,24 +104,24 @@ class LearningPolicy(ABC):
         self._rows = dict(zip((row.page for row in saved), rows, strict=True))
         await self._load(database)
         learned = self._learner.last_page
-        found_again = await learning.finds(database, self._crawl)
-        for number, addresses in found_again.items():
-            if number <= learned:
-                self._known.finds.restore(addresses)
+        named = await learning.finds(database, self._crawl)
+        self._named = {number: np.frombuffer(names, NAME) for number, names in named.items()}
         rewards = self._count_anew(page for page in pages if page.number <= learned)
         # A judge, or a person, may have had another word since the learner was saved.
         self._learner.relabel(rewards)
         if not len(self._learner.replay):
-            seeds = await links.features_of_seeds(database, self._crawl)
-            self._promise(self._features(learning.matrix(seeds, self._describer.width)))
+            seeds = learning.matrix(await links.features_of_seeds(database, self._crawl), self._describer.width)
+            self._promise(seeds, np.zeros(len(seeds), np.int64))
         outlinks = await links.features_by_source(database, self._crawl, learned)
         for page in pages:
             if page.number > learned:
                 vector = self._describer.refresh(self._rows[page.number][None], np.array([page.site]), self._known)[0]
-                found = self._features(learning.matrix(outlinks.get(page.number, ()), self._describer.width))
                 rewards[page.number] = self._count(page)
-                self._known.finds.restore(found_again.get(page.number, b""))
-                self._trainer.remember(Transition(page.number, vector, rewards[page.number], found))
+                found, hosts = outlinks.get(page.number, ((), ()))
+                described = learning.matrix(found, self._describer.width)
+                candidates = self._refreshed(described, np.array(hosts, np.int32))
+                self._take_in(page)
+                self._trainer.remember(Transition(page.number, vector, rewards[page.number], candidates))
                 # One after the other, so that no gradient step is dropped: a kill must not cost lessons.
                 await self._trainer.caught_up()
         known = np.array([rewards[row.page] for row in saved], np.float32)
@@ -141,12 +143,13 @@ class LearningPolicy(ABC):
         """Links from nowhere; the learner starts with the promise that they pay (TRES, sec. 2.4.2)."""
         certain = np.ones(len(seeds), np.float32)
         described = self._describer.describe(None, seeds, certain, sites, self._known)
-        self._promise(self._features(described))
+        self._promise(described, sites)
         return described
 
-    def _promise(self, seeds: Floats) -> None:
-        for vector in seeds:
-            self._trainer.remember(Transition(0, vector, 1.0, seeds[:0]))
+    def _promise(self, seeds: Floats, sites: Numbers) -> None:
+        vectors = self._describer.refresh(seeds, sites, self._known)
+        for vector in vectors:
+            self._trainer.remember(Transition(0, vector, 1.0, vectors[:0]))
 
     # ---- learning from pages ----
 
@@ -155,23 +158,24 @@ class LearningPolicy(ABC):
     ) -> tuple[Floats, list[Change]]:
         assert page.link.features is not None
         row = page.link.features.copy()
-        row[: self._describer.dim] = rounded(self._features(row))
+        row[: self._describer.placed] = rounded(self._features(row))
         refreshed = self._refreshed(row[None], np.array([page.link.host], np.int32))[0]
         self._rows[page.number] = row
-        reward = self._count(PageFact(page.number, page.link.source, page.site, page.reward > 0))
+        reward = self._count(PageFact.of(page))
         described = self.describe_more(page, outlinks, looks, sites)
         experience = learning.new_experience(self._crawl, page.number, row, reward)
         saved = [experience, *self._experience(self._features(row), reward)]
         sample = None if self._learn.target == "outlinks" else self._sample()
-        self._trainer.remember(Transition(page.number, refreshed, reward, self._features(described), sample))
+        candidates = self._describer.refresh(described, sites, self._known)
+        self._trainer.remember(Transition(page.number, refreshed, reward, candidates, sample))
         return described, saved
 
-    def find_again(self, page: int, urls: Sequence[str]) -> list[Change]:
-        if not (urls and self._describer.is_extended):
+    def hear(self, page: PageRecord, named: Named) -> list[Change]:
+        if not (named.urls and self._describer.is_extended):
             return []
-        addresses = address_numbers(urls)
-        self._known.finds.add(addresses)
-        return [learning.new_finds(self._crawl, page, addresses.tobytes())]
+        names = self._named[page.number] = names_of(named.urls, named.sites, named.looks, named.new)
+        self._take_in(PageFact.of(page))
+        return [learning.new_finds(self._crawl, page.number, names.tobytes())]
 
     def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
         return self._describer.describe(self._paths.get(page.number), outlinks, looks, sites, self._known)
@@ -220,8 +224,8 @@ class LearningPolicy(ABC):
         return self._describer.refresh(rows, self._sites_of(hosts), self._known)
 
     def _features(self, rows: Floats) -> Floats:
-        """What the tree and the learner see of rows."""
-        return rows[..., : self._describer.dim]
+        """What the tree sees of rows."""
+        return rows[..., : self._describer.placed]
 
     def _reward(self, site: int, relevant: bool) -> float:
         if not relevant:
@@ -231,11 +235,13 @@ class LearningPolicy(ABC):
         return 1.0 if new else self._known_site_reward
 
     def _count_anew(self, pages: Iterable[PageFact]) -> dict[int, float]:
-        """Paths, sites and rewards of all pages, in order; the reward of each."""
-        # What pages name is the same whoever judges them.
-        self._paths, self._known, self._history = {}, Known(finds=self._known.finds), []
+        """Paths, sites, rewards and names of all pages, in order; the reward of each."""
+        self._paths, self._known, self._history = {}, Known(), []
         self._relevant_sites, self._rewards = set(), {}
-        return {page.number: self._count(page) for page in pages}
+        for page in pages:
+            self._count(page)
+            self._take_in(page)
+        return dict(self._rewards)
 
     def _count(self, page: PageFact) -> float:
         """Enter a page into paths, sites, words and history; its reward."""
@@ -245,6 +251,11 @@ class LearningPolicy(ABC):
         self._history.append(page)
         reward = self._rewards[page.number] = self._reward(page.site, page.relevant)
         return reward
+
+    def _take_in(self, page: PageFact) -> None:
+        """What a page names is known from now on."""
+        if page.number in self._named:
+            self._known.finds.add(self._named[page.number], page.site, page.relevant)
 
     def _diverged(self, told: Divergence) -> None:
         self._tell(

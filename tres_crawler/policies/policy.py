@@ -31,6 +31,22 @@ class PageFact(NamedTuple):
     site: int
     relevant: bool
 
+    @classmethod
+    def of(cls, page: PageRecord) -> PageFact:
+        return cls(page.number, page.link.source, page.site, page.reward > 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """What a page names, every URL once: those that were new with it first, then those known before."""
+
+    urls: Sequence[str]
+    sites: Numbers
+    looks: Floats
+    """What the judge holds of their anchors."""
+    new: int
+    """So many of them were new."""
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -73,8 +89,8 @@ class Policy(Protocol):
     ) -> tuple[Floats | None, list[Change]]:
         """A page has come of a link: learn from it. Features of its new outlinks, and what is to be saved with it."""
 
-    def find_again(self, page: int, urls: Sequence[str]) -> list[Change]:
-        """A page that has arrived names URLs that were known before it; what is to be saved of that."""
+    def hear(self, page: PageRecord, named: Named) -> list[Change]:
+        """A page that has arrived names these URLs; what is to be saved of that."""
 
     def describe_more(
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
@@ -116,7 +132,7 @@ class PlainPolicy:
     ) -> tuple[Floats | None, list[Change]]:
         return None, []
 
-    def find_again(self, page: int, urls: Sequence[str]) -> list[Change]:
+    def hear(self, page: PageRecord, named: Named) -> list[Change]:
         return []
 
     def describe_more(

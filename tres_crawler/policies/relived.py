@@ -60,7 +60,7 @@ class RelivedPolicy(PlainPolicy, ABC):
     ) -> tuple[Floats, list[Change]]:
         features = page.link.features
         assert features is not None
-        fact = _fact(page)
+        fact = PageFact.of(page)
         self._enter(fact)
         described = self._describe(fact, outlinks)
         lesson = self._lesson(features, described)
@@ -71,7 +71,7 @@ class RelivedPolicy(PlainPolicy, ABC):
         return described, [learning.new_experience(self._crawl, page.number, lesson, float(fact.relevant))]
 
     def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
-        return self._describe(_fact(page), outlinks)
+        return self._describe(PageFact.of(page), outlinks)
 
     async def judged_again(
         self, relevant: Mapping[int, bool], keywords: Sequence[str], judge_version: int
@@ -86,7 +86,3 @@ class RelivedPolicy(PlainPolicy, ABC):
             self._enter(page)
             self._live(page, lesson)
         self._settle()
-
-
-def _fact(page: PageRecord) -> PageFact:
-    return PageFact(page.number, page.link.source, page.site, page.reward > 0)

@@ -26,7 +26,7 @@ class TresPolicy(LearningPolicy):
         self._growth = Growth(grow.min_experiences, grow.max_depth, grow.max_leaves)
         self._judge_version = 1
         rng = np.random.default_rng(around.seed)
-        tree = TreeFrontier(Tree(self._describer.dim, self._growth), rng, self._describer.width, grow.draws)
+        tree = TreeFrontier(Tree(self._describer.placed, self._growth), rng, self._describer.width, grow.draws)
         eagerness = around.settings.choose.eagerness
         self._valued = ValuedFrontier(tree, self._value, eagerness, around.is_out_of_reach, rng, self._refreshed)
 

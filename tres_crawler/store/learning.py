@@ -42,8 +42,8 @@ def new_experience(crawl: int, page: int, features: Floats, reward: float) -> Ch
     return Change(INSERT_EXPERIENCE, [row])
 
 
-def new_finds(crawl: int, page: int, addresses: bytes) -> Change:
-    return Change(INSERT_FINDS, [{"crawl": crawl, "page": page, "addresses": addresses}])
+def new_finds(crawl: int, page: int, names: bytes) -> Change:
+    return Change(INSERT_FINDS, [{"crawl": crawl, "page": page, "names": names}])
 
 
 def new_nodes(crawl: int, tree: int, split: Iterable[Mapping[str, float]]) -> Change:
@@ -83,9 +83,9 @@ async def experiences(database: Database, crawl: int) -> Sequence[AnyRow]:
 
 
 async def finds(database: Database, crawl: int) -> dict[int, bytes]:
-    """What each page has found again, in order."""
-    found = select(find_table.c.page, find_table.c.addresses).where(find_table.c.crawl == crawl)
-    return {row.page: row.addresses for row in await database.rows(found.order_by(find_table.c.page))}
+    """What each page names, in order."""
+    found = select(find_table.c.page, find_table.c.names).where(find_table.c.crawl == crawl)
+    return {row.page: row.names for row in await database.rows(found.order_by(find_table.c.page))}
 
 
 async def nodes(database: Database, crawl: int, tree: int) -> Sequence[AnyRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -137,7 +138,7 @@ async def waiting_columns(database: Database, crawl: int) -> WaitingColumns:
 
 
 FEATURES_BY_SOURCE = (
-    select(pages.c.number, links.c.features)
+    select(pages.c.number, links.c.features, links.c.host)
     .join(
         links,
         (links.c.crawl == pages.c.crawl)
@@ -148,11 +149,12 @@ FEATURES_BY_SOURCE = (
 )
 
 
-async def features_by_source(database: Database, crawl: int, after: int) -> dict[int, list[bytes]]:
-    """Of the links that were new on pages, by page number; only of pages later than `after`."""
-    found: dict[int, list[bytes]] = {}
-    for number, features in await database.rows(FEATURES_BY_SOURCE, {"of_crawl": crawl, "after": after}):
-        found.setdefault(number, []).append(features)
+async def features_by_source(database: Database, crawl: int, after: int) -> dict[int, tuple[list[bytes], list[int]]]:
+    """Features and hosts of the links that were new on pages, by page number; only of pages later than `after`."""
+    found: dict[int, tuple[list[bytes], list[int]]] = defaultdict(lambda: ([], []))
+    for number, features, host in await database.rows(FEATURES_BY_SOURCE, {"of_crawl": crawl, "after": after}):
+        found[number][0].append(features)
+        found[number][1].append(host)
     return found
 
 

@@ -228,8 +228,8 @@ experiences = _clustered(
     Column("leaf", Integer, nullable=False),
 )
 
-# The outlinks of each page that were known before it, as numbers of their addresses.
-finds = _clustered("finds", _key("crawl"), _key("page"), Column("addresses", LargeBinary, nullable=False))
+# What each page names, by which its links and sites are known again (finds.py).
+finds = _clustered("finds", _key("crawl"), _key("page"), Column("names", LargeBinary, nullable=False))
 
 # Weights of learner and classifier as they were published.
 snapshots = Table(

@@ -62,6 +62,10 @@ const FEATURES = {
   site_share: "Site seems relevant",
   word_probability: "Words that paid before",
   found_again: "Named by several pages",
+  found_by_relevant: "Named by several relevant pages",
+  best_anchor: "Best of its link texts",
+  site_named: "Site named by relevant pages",
+  site_anchor: "Link texts to the site",
 };
 
 export const featureName = (name) => FEATURES[name] ?? name.replaceAll("_", " ");
