@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tres_crawler.text import PhraseFinder, fingerprint, words
+from tres_crawler.text import PhraseFinder, fingerprint, has_sentences, words
 
 
 def test_words_are_lower_case_and_free_of_signs() -> None:
@@ -58,3 +59,27 @@ def test_one_pass_finds_what_looking_everywhere_finds(sought: list[str], tokens:
         for phrase in (tuple(words(one)) for one in sought)
     }
     assert PhraseFinder(sought).count(tokens) == {phrase: count for phrase, count in everywhere.items() if count}
+
+
+PROSE = "The match was over before it had begun. Nobody in the ground could say why they had come at all. "
+KEYWORDS = "football boots, goal nets, match tickets, league tables, transfer rumours, corner flags, "
+RESULTS = "Rovers 2 United 1, City 0 Albion 0, Town 3 Wanderers 3, "
+
+
+@pytest.mark.parametrize(
+    ("text", "says_something"),
+    [
+        (PROSE * 20, True),
+        (PROSE.replace(".", "") * 20, True),  # words that hold others together
+        ("Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. " * 20, True),  # sentences
+        ("今日はいい天気です。" * 40, True),
+        (KEYWORDS, True),  # a line or two
+        ("", True),
+        (KEYWORDS * 10, False),
+        (RESULTS * 10, False),
+        (f"Welcome to our site. {KEYWORDS * 30}", False),
+        (f"{KEYWORDS * 3} {PROSE * 3}", True),
+    ],
+)
+def test_a_text_says_something_unless_it_is_a_long_list_of_words(text: str, says_something: bool) -> None:
+    assert has_sentences(text) is says_something

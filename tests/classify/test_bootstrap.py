@@ -141,3 +141,9 @@ def test_style_does_not_stand_in_for_topic(prior: Prior) -> None:
         assert (relevant > 0.5).mean() > 0.6
     wrong, in_the_trap = (np.mean([irrelevant.mean() for irrelevant, _ in made]) for made in (fair, trapped))
     assert in_the_trap > 1.5 * wrong, "against clean prose it would take this web's style for the topic"
+
+
+def test_nothing_is_learned_of_pages_that_only_list_words(prior: Prior) -> None:
+    pages = [found for found, _ in web(1, 12, 30)]
+    stuffed = Found(PageText("Recipes", "", "bread recipe, soup recipe, baking dish, " * 20), "farm")
+    assert "farm" not in {example.group for example in pseudo_labels([*pages, stuffed], prior)}

@@ -167,3 +167,20 @@ async def test_the_anchors_that_are_kept_do_not_grow_without_end(
         judged = await judge.judge(None, anchors)
         assert judged.anchors.tolist() == pytest.approx([len(anchor) / 10 for anchor in anchors])
         assert len(judge._anchors) <= 10
+
+
+async def test_a_page_that_lists_the_right_words_and_says_nothing_is_not_relevant() -> None:
+    class Sure:
+        kind, threshold = "sure", 0.5
+
+        def pages(self, pages: Sequence[PageText]) -> Floats:
+            return np.full(len(pages), 0.98, np.float32)
+
+        def anchors(self, anchors: Sequence[str]) -> Floats:
+            return np.zeros(len(anchors), np.float32)
+
+    judge = Judge(Sure(), 1)
+    stuffed, told = await judge.judge_all([page("goal nets, " * 60), page("They put up goal nets. " * 60)])
+    judge.close()
+    assert (stuffed.relevant, told.relevant) == (False, True)
+    assert stuffed.probability < 0.1 < told.probability

@@ -11,6 +11,7 @@ from tres_crawler.classify.prevalence import prevalence
 from tres_crawler.classify.prior import Prior, sigmoid
 from tres_crawler.classify.reading import Reading, centred
 from tres_crawler.records import Example, PageText
+from tres_crawler.text import has_sentences
 from tres_crawler.vectors import Floats
 
 LEAST_POSITIVES = 8
@@ -38,8 +39,10 @@ def pseudo_labels(pages: Sequence[Found], prior: Prior, labelled: Sequence[Examp
     """Every page the prior, sharpened on the same web, is sure enough of; weights say how sure.
 
     Negatives come from the same web as positives, so that style cannot stand in for topic. The project's own prose is
-    added as further negatives: it shows subjects that the pages met so far may lack.
+    added as further negatives: it shows subjects that the pages met so far may lack. Of a page that only lists words
+    nothing is learned: its words may be right, but it is no example of anything.
     """
+    pages = [found for found in pages if has_sentences(found.page.text)]
     if not pages:
         return []
     logits = _sharpened(pages, prior, labelled)

@@ -14,10 +14,12 @@ from tres_crawler.classify.model import Model, unpack
 from tres_crawler.classify.prior import Prior
 from tres_crawler.errors import ModelError
 from tres_crawler.records import Judgement, PageText
+from tres_crawler.text import has_sentences
 from tres_crawler.vectors import Floats, Vectors
 
 MOST_TOGETHER = 32
 """Requests that share a batch; what is left waits for the next, so that nobody waits long."""
+TRUST_IN_LISTS = 0.1
 KEPT_ANCHORS = 50_000
 """Anchors whose judgement is kept: "Home" and "Next" stand on every page."""
 
@@ -116,7 +118,7 @@ class Judge:
 def _judge(model: Model, version: int, batch: Sequence[_Request], known: dict[str, float]) -> list[Judged]:
     """In the judge's thread, which alone touches `known`."""
     pages = [request.page for request in batch if request.page]
-    probabilities = iter(model.pages(pages).tolist() if pages else ())
+    probabilities = iter((model.pages(pages) * _trust(pages)).tolist() if pages else ())
     new = list({anchor for request in batch for anchor in request.anchors} - known.keys())
     if len(known) + len(new) > KEPT_ANCHORS:
         known.clear()
@@ -130,6 +132,14 @@ def _judge(model: Model, version: int, batch: Sequence[_Request], known: dict[st
         )
         for request in batch
     ]
+
+
+def _trust(pages: Sequence[PageText]) -> Floats:
+    """What is left of the probability of each page: little of one that lists words and says nothing.
+
+    A model sees which words a page has, and a link farm has all the right ones.
+    """
+    return np.array([1.0 if has_sentences(page.text) else TRUST_IN_LISTS for page in pages], np.float32)
 
 
 def _judgement(probability: float, threshold: float, version: int) -> Judgement:
