@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
 import tempfile
 from hashlib import sha256
@@ -42,9 +43,10 @@ def learner() -> Ddqn:
 
 async def remembered(number: int, topic: str, epsilon: float, folder: Path, judges: Judges) -> dict[str, Any]:
     """The transitions of a crawl that begins untaught; the judge's word counts for anchors alone."""
-    folder.mkdir(parents=True, exist_ok=True)
-    data, log = folder / "data", folder / "requests.jsonl"
-    if not log.exists():
+    data, log, done = folder / "data", folder / "requests.jsonl", folder / "done"
+    if not done.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
         web = web_with("tune", number, topic, PAGES)
         await judges.copy_to(data, Lesson("tune", number, topic, 1))
         async with served(web.params, folder, log) as address:
@@ -53,6 +55,7 @@ async def remembered(number: int, topic: str, epsilon: float, folder: Path, judg
             command += ["--policy", "tres", "--seed", str(number), "--data-dir", str(data), "--json"]
             settings = (("learn.start", "untaught"), ("learn.epsilon", str(epsilon)))
             await finished(await started(command, settings, oracles.MODULE), f"{topic} on web {number}")
+        done.touch()
     async with Database(DataDir(data).url, read_only=True) as database:
         saved = await learning.newest(database, TEACHER + 1, learning.LEARNER)
     assert saved
@@ -93,7 +96,8 @@ def main() -> None:
         "format": "What `learn/snapshot.py` writes: the online network of a DDQN.",
         "origin": f"Taught on crawls of {PAGES:,} pages of the simulated tuning webs "
         + ", ".join(f"{number} ({topic})" for number, topic in WEBS.items())
-        + ", rewarded by their truth; no web or topic of the reporting family.",
+        + f", rewarded by their truth, with a chance of {EPSILONS[0]} and of {EPSILONS[1]} in their choices; no web or "
+        "topic of the reporting family.",
         "made_by": "python -m tests.shipped_policy",
         "licence": "Apache-2.0",
     }

@@ -96,3 +96,15 @@ def test_what_was_saved_of_a_page_counts_again() -> None:
     after.add(np.frombuffer(b"", NAME), HERE, relevant=True)
     assert np.array_equal(links(before, *URLS[:10]), links(after, *URLS[:10]))
     assert [site(before, at) for at in range(10)] == [site(after, at) for at in range(10)]
+
+
+def test_a_page_that_turns_out_irrelevant_is_as_if_it_had_never_been_thought_relevant() -> None:
+    pages = [names_of(URLS[at : at + 9], np.arange(9) % 4, np.ones(9, np.float32), 4) for at in range(300)]
+    ever, never = Finds(), Finds()
+    for at, names in enumerate(pages):
+        ever.add(names, HERE, relevant=True)
+        never.add(names, HERE, relevant=at % 2 == 0)
+    for names in pages[1::2]:
+        ever.judge(names, HERE, relevant=False)
+    assert np.array_equal(links(ever, *URLS[:310]), links(never, *URLS[:310]))
+    assert [site(ever, at) for at in range(5)] == [site(never, at) for at in range(5)]

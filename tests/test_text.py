@@ -73,6 +73,8 @@ RESULTS = "Rovers 2 United 1, City 0 Albion 0, Town 3 Wanderers 3, "
         (PROSE.replace(".", "") * 20, True),  # words that hold others together
         ("Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. " * 20, True),  # sentences
         ("今日はいい天気です。" * 40, True),
+        ("आज मौसम बहुत अच्छा है और हम बाहर जाते हैं। " * 20, True),
+        ("วันนี้ อากาศ ดี มาก เรา ไป ข้างนอก กัน " * 20, True),  # a script without ends
         (KEYWORDS, True),  # a line or two
         ("", True),
         (KEYWORDS * 10, False),

@@ -29,7 +29,8 @@ class Finds:
 
     def __init__(self) -> None:
         self._again = np.zeros(BUCKETS, np.uint8)
-        self._again_by_relevant = np.zeros(BUCKETS, np.uint8)
+        # Wider than needed to be read: what was counted can be taken back.
+        self._again_by_relevant = np.zeros(BUCKETS, np.uint16)
         self._best_look = np.zeros(BUCKETS, np.uint8)
         self._naming: Numbers = np.zeros((64, 4), np.int64)
         """For each site: pages of others that name it, relevant ones of these, links to it, looks of these together."""
@@ -40,16 +41,24 @@ class Finds:
         again = names[names["again"]]
         at = _buckets(again["address"])
         self._again[at] = np.minimum(self._again[at], MOST - 1) + 1
-        if relevant:
-            self._again_by_relevant[at] = np.minimum(self._again_by_relevant[at], MOST - 1) + 1
-        self._best_look[at] = np.maximum(self._best_look[at], again["look"])
+        np.maximum.at(self._best_look, at, again["look"])
         sites, which, links = np.unique(names["site"], return_inverse=True, return_counts=True)
         looks = np.bincount(which, names["look"], len(sites)).astype(np.int64)
-        others = sites != site
+        nobody = np.zeros_like(looks)
         self._reach(int(sites.max(initial=0)))
-        self._naming[sites] += np.stack([others, others & relevant, links, looks], axis=1)
+        self._naming[sites] += np.stack([sites != site, nobody, links, looks], axis=1)
         self._links += len(names)
         self._looks += int(looks.sum())
+        if relevant:
+            self.judge(names, site, relevant)
+
+    def judge(self, names: Names, site: int, relevant: bool) -> None:
+        """The page of a site that names these counts as relevant from now on, or no longer does."""
+        step = 1 if relevant else -1
+        at = np.unique(_buckets(names["address"][names["again"]]))
+        self._again_by_relevant[at] += np.array(step).astype(np.uint16)
+        sites = np.unique(names["site"])
+        self._naming[sites[sites != site], 1] += step
 
     def of_links(self, addresses: npt.NDArray[np.generic], looks: Floats) -> Floats:
         """Three columns: how often a link was found again, how often on relevant pages, its best anchor's look.
@@ -58,7 +67,7 @@ class Finds:
         """
         at = _buckets(addresses)
         again = self._again.take(at).astype(np.float32)
-        by_relevant = self._again_by_relevant.take(at).astype(np.float32)
+        by_relevant = np.minimum(self._again_by_relevant.take(at), MOST).astype(np.float32)
         best = np.maximum(self._best_look.take(at).astype(np.float32) / MOST, looks)
         return np.stack([again / (again + 1), by_relevant / (by_relevant + 1), best], axis=1)
 

@@ -112,7 +112,7 @@ class Ledger:
         )
         self._last_link = await links.last_number(database, self._crawl)
         self.refused = Counter(await links.refusals(database, self._crawl))
-        return [PageFact(row.number, row.source, row.site, row.relevant) for row in saved]
+        return [PageFact(row.number, row.source, row.site, row.relevant, row.link_host) for row in saved]
 
     @property
     def has_begun(self) -> bool:

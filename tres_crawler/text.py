@@ -5,7 +5,10 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-END = re.compile(r"[.!?…](?=\W|$)|[。！？]")
+END = re.compile(r"[.!?…](?=\W|$)|[。！？।॥۔؟։።။]")
+LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
+LOOKED_AT = 20_000
+"""Characters by which a text is known."""
 FEW_WORDS = 40
 """A text so short may well be a title and a line; whether it has sentences is not asked."""
 WORDS_A_SENTENCE = 100
@@ -17,7 +20,7 @@ over own she should so some such than that the their them then there these they 
 up us very was we were what when where which while who why will with would you your
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""Of English; texts in other languages have few of them, and are known by their sentences alone."""
+"""Of English; other languages have few of them, and are known by their sentences alone."""
 
 
 def words(text: str) -> list[str]:
@@ -36,9 +39,10 @@ def has_sentences(text: str) -> bool:
 
     Running text of any kind ends a sentence every 10 to 40 words, and a quarter or more of English consists of words
     that only hold others together (Ntoulas, Najork, Manasse and Fetterly 2006 know spam by such words). Only a text
-    that has hardly any of either counts as a list.
+    that has hardly any of either counts as a list; and one in another script never does, since some end no sentences.
     """
-    if WORDS_A_SENTENCE * len(END.findall(text)) >= text.count(" "):
+    text = text[:LOOKED_AT]
+    if WORDS_A_SENTENCE * len(END.findall(text)) >= len(text.split()) or 2 * len(LATIN.findall(text)) < len(text):
         return True
     found = words(text)
     few = len(found) < FEW_WORDS

@@ -25,7 +25,8 @@ def test_every_beginning_of_the_world_has_the_same_leaves_to_choose_from_held_ho
 
 def test_links_are_as_wide_as_those_of_a_crawl_with_default_settings() -> None:
     describer, world = Describer(FeatureSettings(), ()), frontier.World.of(600, 500, 20, np.random.default_rng(3))
-    assert (frontier.WIDTH, world.rows.shape[1]) == (describer.dim, describer.width)
+    assert (frontier.WIDTH, world.rows.shape[1]) == (describer.placed, describer.width)
+    assert describer.dim - describer.placed == frontier.FOUND_OUT
 
 
 def test_held_hosts_are_nine_in_ten() -> None:

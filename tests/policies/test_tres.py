@@ -43,6 +43,21 @@ async def test_a_link_that_two_pages_name_with_other_parameters_is_found_again(
     assert found[:, 0].tolist() == [0.5, 0.0], "one page may name a link twice"
 
 
+async def test_the_better_anchor_of_a_later_page_counts_for_a_link_that_waits(
+    site: SmallSite, database: Database
+) -> None:
+    telling = '<a href="http://d.test/1">tennis players and their coach</a>'
+    site.page("a.test/", links=["b.test/"], text='<a href="http://d.test/1">here</a><a href="http://d.test/2">here</a>')
+    site.page("b.test/", text=telling)
+    crawl = await started(site, database, crawl={"max_pages": 2})
+    await crawl.run()
+    described = {link.url: link.features for link in await links.described(database, crawl.id)}
+    policy = policy_of(crawl)
+    rows = learning.matrix((described[f"http://d.test/{page}"] for page in "12"), policy._describer.width)
+    better, same = policy._known.finds.of_links(rows[:, -ADDRESS:], rows[:, ANCHOR])[:, 2]
+    assert better > same + 0.1
+
+
 async def test_at_one_slot_a_seed_makes_a_crawl_repeatable(site: SmallSite, database: Database) -> None:
     good_and_bad_web(site)
     orders = []

@@ -41,6 +41,28 @@ async def test_a_resumed_crawl_has_the_same_tree_the_same_links_and_a_learner_th
     assert (named > 0).any(axis=0).all(), "what pages name is known again"
 
 
+async def test_what_pages_say_of_links_and_sites_follows_a_persons_word_also_after_a_restart(
+    site: SmallSite, database: Database
+) -> None:
+    good_and_bad_web(site)
+    first = await started(site, database)
+    await first.run()
+    crawl = await Crawl.load(database, first.id, {"max_pages": 80})
+    policy = policy_of(crawl)
+    waiting = policy.frontier.tree.samples()
+    told = policy._refreshed(waiting.features, waiting.hosts)
+    for page in policy._history[5:25]:
+        if page.number in policy._named:
+            await crawl.feedback(page.number, not page.relevant)
+    live = policy._refreshed(waiting.features, waiting.hosts)
+    await policy.close()
+    named = [policy._describer.columns.index(name) for name in ("found_by_relevant", "site_named")]
+    assert (live[:, named] != told[:, named]).any(axis=0).all()
+    again = policy_of(await Crawl.load(database, first.id, {"max_pages": 80}))
+    assert np.array_equal(again._refreshed(waiting.features, waiting.hosts), live)
+    await again.close()
+
+
 async def forget_snapshots(database: Database) -> None:
     """As after a kill before the first one."""
     assert database._engine

@@ -21,7 +21,7 @@ from tres_crawler.serve.metrics import LAST_PAGES, step_for
 from tres_crawler.store import judging, tables
 from tres_crawler.store.database import Change, Database
 
-FEATURES = {
+PLACED = {
     "parent_reward",
     "inverse_distance",
     "path_ratio",
@@ -32,12 +32,8 @@ FEATURES = {
     "site_known",
     "site_share",
     "word_probability",
-    "found_again",
-    "found_by_relevant",
-    "best_anchor",
-    "site_named",
-    "site_anchor",
 }
+LATER = {"found_again", "found_by_relevant", "best_anchor", "site_named", "site_anchor"}
 
 
 def every(served: Service, path: str) -> list[dict[str, Any]]:
@@ -99,13 +95,15 @@ def test_why_tells_the_way_to_a_page_and_how_its_link_was_chosen(served: Service
         assert len(way["path"]) == way["depth"] + 1
         assert [step["id"] for step in way["path"]] == sorted(step["id"] for step in way["path"])
         choice = way["choice"]
-        assert {feature["name"] for feature in choice["features"]} == FEATURES
+        assert {feature["name"] for feature in choice["features"]} == PLACED | LATER
+        assert {feature["name"] for feature in choice["features"] if feature["placed"] is None} == LATER
+        assert all(0 <= feature["value"] <= 1 and 0 <= (feature["placed"] or 0) <= 1 for feature in choice["features"])
         assert choice["explored"] == (choice["how"] == "chance") or choice["how"] == "seed"
         assert choice["leaf"] is not None
         assert math.isfinite(choice["value"])
         assert choice["learner_version"] >= 0
         for rule in choice["rules"]:
-            assert any(name in rule for name in FEATURES)
+            assert any(name in rule for name in PLACED)
     deep = max(ways, key=lambda way: len(way["path"]))
     placed = {feature["name"]: feature["placed"] for feature in deep["choice"]["features"]}
     assert placed["parent_reward"] == float(deep["path"][-2]["relevant"])
@@ -223,7 +221,7 @@ def test_the_tree_adds_up(served: Service) -> None:
     nodes = {node["id"]: node for node in tree["nodes"]}
     root = nodes[0]
     assert (root["leaves"], root["links"], root["experiences"]) == (now["leaves"], now["waiting"], 300)
-    assert set(tree["features"]) == FEATURES
+    assert set(tree["features"]) == PLACED
     leaves = [node for node in nodes.values() if node["left"] is None]
     assert len(leaves) == now["leaves"]
     for node in nodes.values():
@@ -231,7 +229,7 @@ def test_the_tree_adds_up(served: Service) -> None:
             left, right = nodes[node["left"]], nodes[node["right"]]
             for sum_of in ("leaves", "links", "experiences"):
                 assert node[sum_of] == left[sum_of] + right[sum_of]
-            assert node["feature"] in FEATURES
+            assert node["feature"] in PLACED
     shallow = served.get("/1/frontier?depth=1")["nodes"]
     assert [node["id"] for node in shallow] == [0, root["left"], root["right"]]
     assert shallow[0]["experiences"] == 300

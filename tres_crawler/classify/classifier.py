@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -118,7 +119,7 @@ class Judge:
 def _judge(model: Model, version: int, batch: Sequence[_Request], known: dict[str, float]) -> list[Judged]:
     """In the judge's thread, which alone touches `known`."""
     pages = [request.page for request in batch if request.page]
-    probabilities = iter((model.pages(pages) * _trust(pages)).tolist() if pages else ())
+    probabilities = map(partial(_trusted, model.threshold), pages, model.pages(pages).tolist() if pages else ())
     new = list({anchor for request in batch for anchor in request.anchors} - known.keys())
     if len(known) + len(new) > KEPT_ANCHORS:
         known.clear()
@@ -134,12 +135,12 @@ def _judge(model: Model, version: int, batch: Sequence[_Request], known: dict[st
     ]
 
 
-def _trust(pages: Sequence[PageText]) -> Floats:
-    """What is left of the probability of each page: little of one that lists words and says nothing.
+def _trusted(threshold: float, page: PageText, probability: float) -> float:
+    """What is left of the probability of a page: little of one that lists words and says nothing.
 
     A model sees which words a page has, and a link farm has all the right ones.
     """
-    return np.array([1.0 if has_sentences(page.text) else TRUST_IN_LISTS for page in pages], np.float32)
+    return probability if has_sentences(page.text) else TRUST_IN_LISTS * min(probability, threshold)
 
 
 def _judgement(probability: float, threshold: float, version: int) -> Judgement:

@@ -87,7 +87,6 @@ def some_vectors(count: int, rng: np.random.Generator) -> Floats:
         np.where(rng.random(count) < 0.4, 0.5, 1.0),  # unknown site
         rng.random(count) ** 2,  # share of the site
         rng.random(count),  # chance by its words
-        1 - 1 / rng.integers(1, 6, count),  # found again
     ]
     return rounded(np.column_stack(columns).astype(np.float32))
 

@@ -44,7 +44,8 @@ class Lesson:
 
     def __str__(self) -> str:
         changed = "".join(f" {name}={value}" for name, value in self.settings)
-        return f"a judge of {self.topic}, {self.family} web {self.web}, seed {self.seed}{changed}"
+        large = f" × {self.scale}" if self.scale > 1 else ""
+        return f"a judge of {self.topic}, {self.family} web {self.web}{large}, seed {self.seed}{changed}"
 
 
 class Judges:

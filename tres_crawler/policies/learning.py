@@ -106,7 +106,10 @@ class LearningPolicy(ABC):
         learned = self._learner.last_page
         named = await learning.finds(database, self._crawl)
         self._named = {number: np.frombuffer(names, NAME) for number, names in named.items()}
-        rewards = self._count_anew(page for page in pages if page.number <= learned)
+        known = [page for page in pages if page.number <= learned]
+        rewards = self._count_anew(known)
+        for page in known:
+            self._take_in(page)
         # A judge, or a person, may have had another word since the learner was saved.
         self._learner.relabel(rewards)
         if not len(self._learner.replay):
@@ -115,7 +118,7 @@ class LearningPolicy(ABC):
         outlinks = await links.features_by_source(database, self._crawl, learned)
         for page in pages:
             if page.number > learned:
-                vector = self._describer.refresh(self._rows[page.number][None], np.array([page.site]), self._known)[0]
+                vector = self._refreshed(self._rows[page.number][None], np.array([page.link_host], np.int32))[0]
                 rewards[page.number] = self._count(page)
                 found, hosts = outlinks.get(page.number, ((), ()))
                 described = learning.matrix(found, self._describer.width)
@@ -124,8 +127,8 @@ class LearningPolicy(ABC):
                 self._trainer.remember(Transition(page.number, vector, rewards[page.number], candidates))
                 # One after the other, so that no gradient step is dropped: a kill must not cost lessons.
                 await self._trainer.caught_up()
-        known = np.array([rewards[row.page] for row in saved], np.float32)
-        await self._take_up(database, self._features(rows), known, judge_version)
+        lived = np.array([rewards[row.page] for row in saved], np.float32)
+        await self._take_up(database, self._features(rows), lived, judge_version)
 
     async def _load(self, database: Database) -> None:
         """The learner as it was last saved, or what it begins with."""
@@ -189,9 +192,11 @@ class LearningPolicy(ABC):
         """Another judge, another meaning of reward: the frontier grows anew, the learner's rewards are corrected."""
         self._describer = Describer(self._feature_settings, keywords)
         before = self._rewards
-        rewards = self._count_anew(
-            [page._replace(relevant=relevant.get(page.number, page.relevant)) for page in self._history]
-        )
+        pages = [page._replace(relevant=relevant.get(page.number, page.relevant)) for page in self._history]
+        for page, old in zip(pages, self._history, strict=True):
+            if page.relevant != old.relevant and page.number in self._named:
+                self._known.finds.judge(self._named[page.number], page.site, page.relevant)
+        rewards = self._count_anew(pages)
         changed = {page: now for page, now in rewards.items() if now != before[page]}
         await self._trainer.relabel(changed)
         grown = await self._experience_anew(rewards, judge_version)
@@ -235,13 +240,11 @@ class LearningPolicy(ABC):
         return 1.0 if new else self._known_site_reward
 
     def _count_anew(self, pages: Iterable[PageFact]) -> dict[int, float]:
-        """Paths, sites, rewards and names of all pages, in order; the reward of each."""
-        self._paths, self._known, self._history = {}, Known(), []
+        """Paths, sites and rewards of all pages, in order; the reward of each."""
+        # What pages name is the same whoever judges them.
+        self._paths, self._known, self._history = {}, Known(finds=self._known.finds), []
         self._relevant_sites, self._rewards = set(), {}
-        for page in pages:
-            self._count(page)
-            self._take_in(page)
-        return dict(self._rewards)
+        return {page.number: self._count(page) for page in pages}
 
     def _count(self, page: PageFact) -> float:
         """Enter a page into paths, sites, words and history; its reward."""

@@ -30,10 +30,12 @@ class PageFact(NamedTuple):
     """The page its link stood on."""
     site: int
     relevant: bool
+    link_host: int = 0
+    """Of its link; a redirect may have led to another."""
 
     @classmethod
     def of(cls, page: PageRecord) -> PageFact:
-        return cls(page.number, page.link.source, page.site, page.reward > 0)
+        return cls(page.number, page.link.source, page.site, page.reward > 0, page.link.host)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Annotated, Literal
 
 import numpy as np
@@ -149,7 +150,8 @@ async def frontier(
     """The Tree-Frontier: what parts its links, how many wait in each leaf, and what leaves have earned."""
     record = await crawls.get(database, number)
     nodes = await keeper.tree(number)
-    names = _columns(record)
+    names, kept = _columns(record)
+    names = names[:kept]
     return Tree(
         crawl_id=number,
         policy=record.policy,
@@ -243,23 +245,26 @@ async def _choice(database: Database, record: CrawlRecord, row: AnyRow, tree: in
     valued = row.value is not None
     otherwise = "order" if record.policy in ("breadth-first", "random") else "promise"
     by = "chance" if row.explored else "value" if valued else otherwise
-    names = _columns(record)
+    names, kept = _columns(record)
     grown = valued and bool(names) and record.policy in TREES
-    chosen = _vector(row.features, row.placed_features)
     placed = _vector(row.placed_features, row.features)
     if not names and len(placed) == 1:
-        names = ("score",)
+        names, kept = ("score",), 1
+    # Behind its features a row has numbers that are none.
+    placed = placed[:kept]
+    chosen = _vector(row.features)
+    chosen = chosen if len(chosen) == len(names) else placed
     return Choice(
         how="seed" if row.source is None else by,
         value=row.value,
         leaf=row.leaf if grown else None,
-        rules=await _rules(database, record.id, tree or 1, row.leaf, names) if grown else [],
+        rules=await _rules(database, record.id, tree or 1, row.leaf, names[:kept]) if grown else [],
         explored=row.explored,
         promise=row.promise,
         learner_version=row.learner_version if valued else None,
         features=[
             FeatureValue(name=name, value=now, placed=then)
-            for name, now, then in zip(names, chosen, placed, strict=False)
+            for name, now, then in zip_longest(names[: len(chosen)], chosen, placed)
         ],
     )
 
@@ -286,16 +291,17 @@ async def _led_to(database: Database, number: int, row: AnyRow) -> LedTo:
     )
 
 
-def _vector(first: bytes | None, otherwise: bytes | None) -> list[float]:
+def _vector(first: bytes | None, otherwise: bytes | None = None) -> list[float]:
     found: list[float] = np.frombuffer(first or otherwise or b"", np.float32).tolist()
     return found
 
 
-def _columns(record: CrawlRecord) -> tuple[str, ...]:
-    """Names of a link's features; policies without a learner have none, or ones without names."""
+def _columns(record: CrawlRecord) -> tuple[tuple[str, ...], int]:
+    """Names of a link's features, and how many it is kept with; policies without a learner have none with a name."""
     if record.policy not in LEARNERS:
-        return ()
-    return Describer(settled(Settings.kept(record.settings)).features, ()).columns
+        return (), 0
+    describer = Describer(settled(Settings.kept(record.settings)).features, ())
+    return describer.columns, describer.placed
 
 
 def _fetch_times(seconds: Sequence[float]) -> FetchTimes:

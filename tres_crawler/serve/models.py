@@ -92,7 +92,9 @@ class FeatureValue(BaseModel):
 
     name: str
     value: float = Field(description="When the link was chosen.")
-    placed: float = Field(description="When it was found; the tree goes by this one.")
+    placed: float | None = Field(
+        description="When it was found; the tree goes by this one. Null for what is only found out later."
+    )
 
 
 class Choice(BaseModel):

@@ -117,7 +117,7 @@ async def outcomes(database: Database, crawl: int) -> Sequence[AnyRow]:
     """What a resumed crawl must know of each page, in order."""
     columns = ("number", "url", "site", "outcome", "relevant", "text_key", "simhash")
     return await database.rows(
-        select(*(pages.c[name] for name in columns), links.c.source)
+        select(*(pages.c[name] for name in columns), links.c.source, links.c.host.label("link_host"))
         .join(links, (links.c.crawl == pages.c.crawl) & (links.c.number == pages.c.link))
         .where(pages.c.crawl == crawl)
         .order_by(pages.c.number)

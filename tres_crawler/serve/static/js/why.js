@@ -96,7 +96,7 @@ export function drawer(crawl, onClosed, onChanged) {
     return words.replace(/\d+\.\d+/g, (digits) => decimal(Number(digits))).replace(">=", "≥");
   }
 
-  const hasMoved = ({ value, placed }) => Math.abs(value - placed) > 0.005;
+  const hasMoved = ({ value, placed }) => placed !== null && Math.abs(value - placed) > 0.005;
 
   function bar({ name, value, placed }) {
     const width = (number) => `${Math.max(0, Math.min(1, number)) * 100}%`;
