@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from tests.policies.learning_crawls import good_and_bad_web, nodes_of, policy_of, started
-from tests.site import SmallSite
+from tests.policies.learning_crawls import HOSTS, PAGES, good_and_bad_web, nodes_of, policy_of, started
+from tests.site import WORDS, SmallSite
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ModelError, StoreError
 from tres_crawler.features import ANCHOR
@@ -70,10 +70,16 @@ async def forget_snapshots(database: Database) -> None:
         await connection.execute(snapshots.delete())
 
 
+@pytest.mark.parametrize("moved", [False, True], ids=["at their address", "moved to other sites"])
 async def test_experiences_that_came_after_the_last_snapshot_are_learned_from_again(
-    site: SmallSite, database: Database
+    site: SmallSite, database: Database, moved: bool
 ) -> None:
     good_and_bad_web(site)
+    for host in range(HOSTS * moved):
+        # What was known of a link is what was known of the site it named, not of the one that answered.
+        for page in range(0, PAGES, 2):
+            site.redirect(f"b{host}.test/{page}", f"g{(host + 1) % HOSTS}.test/moved{page}")
+            site.page(f"g{(host + 1) % HOSTS}.test/moved{page}", text=f"{WORDS} {host} {page}")
     crawl = await started(site, database, learn={"steps_per_page": 6.0})
     await crawl.run()
     before = policy_of(crawl)._learner.replay.arrays()

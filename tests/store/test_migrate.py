@@ -13,8 +13,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, create_engine
 
 from tres_crawler.errors import StoreError
@@ -87,6 +89,14 @@ def add_a_crawl(path: Path) -> None:
         )
 
 
+def migrate_to(path: Path, revision: str) -> None:
+    """The schema as it was then."""
+    with connected(path) as connection, connection.begin():
+        config = migrate._config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+
 def set_revision(path: Path, revision: str) -> None:
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE alembic_version SET version_num = ?", [revision])
@@ -104,6 +114,30 @@ def test_a_fresh_upgrade_gives_exactly_the_schema_of_the_code(path: Path, tmp_pa
         metadata.create_all(connection)
         connection.commit()
     assert columns(path) == columns(by_code)
+
+
+EARLIER = [
+    script.revision for script in reversed(list(ScriptDirectory.from_config(migrate._config()).walk_revisions()))
+][:-1]
+
+
+@pytest.mark.parametrize("revision", EARLIER)
+def test_a_filled_database_of_every_earlier_schema_keeps_its_crawls(path: Path, tmp_path: Path, revision: str) -> None:
+    migrate_to(path, revision)
+    add_a_crawl(path)
+    if revision == "0008":
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("INSERT INTO finds (crawl, page, addresses) VALUES (1, 1, x'00010203')")
+    assert migrate.upgrade(database_url(path))[0] == revision
+    migrate.check(database_url(path))
+    fresh = tmp_path / "fresh.db"
+    migrate.upgrade(database_url(fresh))
+    assert columns(path) == columns(fresh)
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT topic, policy, state FROM crawls").fetchall() == [
+            ("sports", "random", "running")
+        ]
+        assert database.execute("SELECT * FROM finds").fetchall() == [], "of a form that nobody reads any more"
 
 
 def test_an_upgrade_can_be_repeated_and_changes_nothing(path: Path) -> None:
