@@ -48,7 +48,7 @@ async def remembered(number: int, topic: str, epsilon: float, folder: Path, judg
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         web = web_with("tune", number, topic, PAGES)
-        await judges.copy_to(data, Lesson("tune", number, topic, 1))
+        await judges.give_to(data, Lesson("tune", number, topic, 1))
         async with served(web.params, folder, log) as address:
             command = [str(topic_file(web, topic, 1, folder)), "--pages", str(PAGES), "--connect-to", address]
             command += ["--family", "tune", "--web", str(number), "--true-judge", "--judge-from", str(TEACHER)]

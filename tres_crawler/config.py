@@ -146,6 +146,10 @@ class RelevanceSettings(Section):
     """First pages of a crawl, the most promising ones, from which the judge is trained; at most a quarter of the page
     budget, and 0 (or a budget too small for 20 of them) keeps to keywords and word vectors."""
 
+    relearn: bool = True
+    """Whether a trained judge is trained again from what a long crawl has met, at 1,500 pages and whenever they have
+    tripled, up to 20,000: what lies next to a topic is seen only then."""
+
 
 class UrlSettings(Section):
     """When two URLs are one, and two hosts one site."""

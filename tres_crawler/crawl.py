@@ -409,7 +409,9 @@ class Crawl:
 
     def _free_slots(self) -> int:
         """How many steps may be begun."""
-        if self.state is not CrawlState.RUNNING:
+        # One step at a time is repeatable only if the judge changes between the same two steps each time.
+        is_awaited = self.slots == 1 and self._lessons.under_way
+        if self.state is not CrawlState.RUNNING or is_awaited:
             return 0
         budget = (self._lessons.bootstrap_pages or self.settings.max_pages) - self._tally.pages
         earned = 1 + self._tally.pages // self._pages_per_slot if self._pages_per_slot else self.slots

@@ -17,6 +17,12 @@ from tres_crawler.store.database import Change, Database
 
 logger = logging.getLogger(__name__)
 
+FIRST_REVIEW = 1500
+"""Pages after which a judge that was trained on the first ones learns again."""
+REVIEW_GROWTH = 3
+LAST_REVIEW = 20_000
+"""By then a judge has seen what lies around its topic, and every lesson judges all pages again."""
+
 
 class Lessons:
     """One lesson at a time; a label counts at once, and nothing is judged again while a label is worked in."""
@@ -43,6 +49,7 @@ class Lessons:
         self._over = over
         self.under_way: asyncio.Task[None] | None = None
         self._wanted = False
+        self._reviewed = relevance.pages_known
         self._relevant_before: int | None = None
         self._one_word = asyncio.Lock()
 
@@ -81,13 +88,18 @@ class Lessons:
             return not in_flight and self._tally.pages >= self.bootstrap_pages
         late = not self._relevance.is_trained and self._relevant_before is not None
         grown = late and self._tally.relevant >= 2 * max(LEAST_POSITIVES, self._relevant_before or 0)
-        return self._wanted or grown
+        return self._wanted or grown or self._is_review_due()
+
+    def _is_review_due(self) -> bool:
+        """Whether so much has been met since the judge was trained that it should learn again."""
+        due = max(FIRST_REVIEW, REVIEW_GROWTH * self._reviewed)
+        return self._relevance.relearns and due <= self._tally.pages <= LAST_REVIEW
 
     async def _learn(self) -> None:
         """Train a judge on what is known and let it take over; with too little the one in place stays."""
-        self._wanted, self._relevant_before = False, self._tally.relevant
+        self._wanted, self._relevant_before, self._reviewed = False, self._tally.relevant, self._tally.pages
         try:
-            version = await self._relevance.train()
+            version = await self._relevance.train(self._tally.pages)
             if version is None:
                 self._database.queue([crawls.event(self._crawl, "judge kept", relevant_pages=self._tally.relevant)])
             else:

@@ -32,6 +32,8 @@ PRIOR_VERSION = 1
 FEEDBACK_WEIGHT = 5.0
 """A label that a person gave on a page of this crawl counts this much more than any other example."""
 LEAST_BOOTSTRAP = 20
+LESSON_PAGES = 5000
+"""Newest pages that a lesson looks at, besides those with labels."""
 BUDGET_SHARE = 4
 """At most one page in so many of the budget is spent on bootstrapping."""
 
@@ -74,6 +76,8 @@ class Relevance:
         self.prior = Prior(vectors, topic.keywords)
         self.judge = Judge(self.prior, PRIOR_VERSION)
         self.found_keywords: tuple[str, ...] = ()
+        self.pages_known = 0
+        """Of the crawl in which it was trained, at that time."""
 
     @classmethod
     async def open(
@@ -108,14 +112,19 @@ class Relevance:
     def is_trained(self) -> bool:
         return self.judge.version > PRIOR_VERSION
 
+    @property
+    def relearns(self) -> bool:
+        """Whether what a crawl meets later is learned from too."""
+        return self.is_trained and self._settings.relearn
+
     def close(self) -> None:
         self.judge.close()
 
-    async def train(self) -> Version | None:
-        """A new judge from all that is known by now, trained beside the crawl; None if that is too little."""
+    async def train(self, known: int = 0) -> Version | None:
+        """A new judge from what is known after so many pages, trained beside the crawl; None if that is too little."""
         if self._settings.model == "prior":  # said so for the type checker, which does not follow `trains`
             return None
-        pages = await judging.judged_pages(self._database, self._crawl)
+        pages = await judging.judged_pages(self._database, self._crawl, newest=LESSON_PAGES)
         given = await judging.given_examples(self._database, self._crawl)
         examples, expansion = await asyncio.to_thread(self.lesson, pages, given)
         if not enough(examples):
@@ -128,6 +137,7 @@ class Relevance:
             goal=self._settings.goal,
             seed=self._seed % 2**31,
             examples=examples,
+            pages=known,
         )
         body = await train_beside(job)
         return await asyncio.to_thread(self._restored, self.judge.version + 1, body)
@@ -199,6 +209,7 @@ class Relevance:
     def _take_over(self, version: Version) -> None:
         self.judge.switch(version.model, version.number)
         self.found_keywords = version.found_keywords
+        self.pages_known = version.told.get("pages", 0)
         logger.info("crawl %d is judged by version %d (%s)", self._crawl, version.number, version.told["model"])
 
 

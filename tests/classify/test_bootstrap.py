@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from tests.texts import COOKING, GARDEN
-from tres_crawler.classify.bootstrap import LEAST_CONFIDENCE, LEAST_POSITIVES, Found, enough, pseudo_labels
+from tres_crawler.classify.bootstrap import (
+    LEAST_CONFIDENCE,
+    LEAST_POSITIVES,
+    MOST_PAGES,
+    Found,
+    _by_company,
+    enough,
+    pseudo_labels,
+)
 from tres_crawler.classify.neural import NeuralModel
 from tres_crawler.classify.prior import Prior, sigmoid
 from tres_crawler.classify.training import fit
@@ -109,6 +117,37 @@ def test_keywords_that_no_vector_knows_make_no_positives(vectors: Vectors) -> No
     odd = Prior(vectors, ["zorblax"])
     examples = pseudo_labels([Found(PageText("", "", text), "a.test") for text in (COOKING, GARDEN)], odd)
     assert not enough(examples)
+
+
+def test_what_only_looks_like_the_topic_is_told_by_the_company_it_keeps() -> None:
+    """Of two kinds of text the prior is sure of few; their sites' other pages say which kind is meant."""
+    rng = np.random.default_rng(5)
+    is_topic = np.arange(600) < 300
+    kinds = np.where(is_topic[:, None], [1.0, 0.2], [0.2, 1.0])
+    texts = (kinds + 0.2 * rng.standard_normal((600, 2))).astype(np.float32)
+    sure = rng.random(600) < np.where(is_topic, 0.3, 0.03)
+    sites = [f"{at // 10}.test" for at in range(600)]
+    told = _by_company(texts, sites, sure)
+    assert np.mean((told > 0) == is_topic) > 0.95
+    unsure = told[~sure]
+    assert unsure[is_topic[~sure]].mean() > 1 > -1 > unsure[~is_topic[~sure]].mean(), "also of those it was not sure of"
+
+
+def test_company_says_nothing_where_every_page_is_alone_or_nothing_is_sure() -> None:
+    texts = np.eye(4, dtype=np.float32)
+    some = np.array([True, False, True, False])
+    assert not _by_company(texts, ["a", "b", "c", "d"], some).any()
+    assert not _by_company(texts, ["a", "a", "b", "b"], np.zeros(4, bool)).any()
+
+
+def test_of_many_pages_some_of_each_time_are_learned_from(prior: Prior) -> None:
+    pages = [
+        Found(PageText("", "", f"{COOKING if n % 2 else GARDEN} Number {n}."), f"{n}.test")
+        for n in range(3 * MOST_PAGES)
+    ]
+    own = [example for example in pseudo_labels(pages, prior) if not example.group.startswith("background")]
+    assert MOST_PAGES / 2 < len(own) <= MOST_PAGES
+    assert {int(example.group.split(".")[0]) * 4 // len(pages) for example in own} == {0, 1, 2, 3}
 
 
 def test_enough_is_a_number_of_positives() -> None:

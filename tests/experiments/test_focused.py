@@ -78,9 +78,10 @@ async def test_cells_of_one_web_topic_and_seed_share_one_judge_from_their_first_
     two = [replace(TINY, policy=policy, settings=taught) for policy in ("best-first", "breadth-first")]
     found = await cells.run_cells(two, tmp_path, 2, said.append)
     assert [line for line in said if line.startswith("training")] == [f"training {two[0].lesson}"]
-    assert all(figures["judge"]["shared"] and figures["pages"] == 30 for figures in found.values())
+    assert all(figures["judge"]["shared"] for figures in found.values())
+    assert all(30 <= figures["pages"] <= 35 for figures in found.values()), "some hosts want to be asked again"
     with judges.Judges(tmp_path, said.append) as kept:
-        assert await kept.copy_to(tmp_path / "again", two[0].lesson), "it is there for the next bench"
+        assert await kept.give_to(tmp_path / "again", two[0].lesson), "it is there for the next bench"
     assert sum(line.startswith("training") for line in said) == 1
 
 
@@ -89,6 +90,13 @@ def test_a_judge_is_another_one_on_another_web_with_another_seed_or_other_settin
     lessons = [TINY, replace(TINY, seed=2), replace(TINY, web=1), replace(TINY, family="report"), other]
     assert len({cell.lesson.name for cell in lessons}) == 5
     assert replace(other, settings=other.settings[:1]).lesson == other.lesson, "the learner does not matter to it"
+
+
+def test_a_shared_judge_stays_as_it_is_unless_the_row_says_that_it_goes_on_learning() -> None:
+    ways = {judge: replace(TINY, judge=judge) for judge in ("shared", "learning", "own")}
+    assert [judge for judge, cell in ways.items() if ("relevance.relearn", "false") in cell.given] == ["shared"]
+    assert len({cell.name for cell in ways.values()}) == 3
+    assert len({cell.lesson for cell in ways.values()}) == 1
 
 
 def test_every_seed_begins_at_a_page_of_its_own(tmp_path: Path) -> None:

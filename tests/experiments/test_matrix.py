@@ -64,6 +64,8 @@ def test_rows_can_be_chosen_by_policy_and_cap() -> None:
         ("ache", "50"),
         ("tres, true judge", "50"),
         ("tres, balanced", "50"),
+        ("tres, judge goes on learning", "50"),
+        ("ache, judge goes on learning", "50"),
     }
     few = chosen_rows(plan(quick=True, caps=("10", "5:2"), policies=("ache",)))
     assert [(row.name, row.cap) for row in few] == [("ache", "10"), ("ache", "5:2")]

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from tests.conftest import MakeCrawl
 from tests.relevance.food import QUICK, FoodWeb, check_whole, page_rows, told, topic, until
 from tests.site import SmallSite
+from tres_crawler import lessons
 from tres_crawler import relevance as module
 from tres_crawler.classify.apprentice import Job, train
 from tres_crawler.crawl import Crawl
@@ -134,6 +135,63 @@ async def test_without_bootstrapping_the_prior_judges_throughout(
     summary = await (await make_crawl(topic("a.test/"), relevance=relevance, max_pages=max_pages)).run()
     assert (summary.pages, jobs) == (max_pages, [])
     assert {row.judge_version for row in (await page_rows(database)).values()} == {1}
+
+
+async def test_a_judge_learns_again_when_the_crawl_has_met_more_and_once_only(
+    site: SmallSite,
+    web: FoodWeb,
+    make_crawl: MakeCrawl,
+    database: Database,
+    jobs: list[Job],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lessons, "FIRST_REVIEW", 30)
+    web.wide()
+    crawl = await make_crawl(topic("a.test/"), {"slots": 4}, relevance=QUICK, max_pages=80)
+    running = asyncio.create_task(crawl.run())
+    await until(lambda: len(jobs) == 2)
+    crawl.pause()  # lest it is over before it has learned
+    await until(lambda: crawl._lessons.under_way is None)
+    crawl.suspend()
+    await running
+    assert jobs[0].pages == 20
+    assert 60 <= jobs[1].pages < 70, "three times as many"
+    assert len(jobs[1].examples) > len(jobs[0].examples)
+    assert {row.judge_version for row in (await page_rows(database)).values()} == {3}
+    again = await Crawl.load(database, crawl.id)
+    assert (await again.run()).pages == 80
+    assert len(jobs) == 2, "after a restart it is not due again"
+
+
+async def test_at_one_slot_a_crawl_waits_for_its_judge_so_that_a_seed_repeats_it(
+    site: SmallSite, web: FoodWeb, make_crawl: MakeCrawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lessons, "FIRST_REVIEW", 30)
+    web.wide()
+    fetched: list[int] = []
+
+    async def beside(job: Job) -> bytes:
+        fetched.append(len(site.paths()))
+        await asyncio.sleep(0.1)
+        fetched.append(len(site.paths()))
+        return await asyncio.to_thread(train, job)
+
+    monkeypatch.setattr(module, "train_beside", beside)
+    crawl = await make_crawl(topic("a.test/"), {"slots": 1}, relevance=QUICK, max_pages=80)
+    assert (await crawl.run()).pages == 80
+    assert fetched == [20, 20, 60, 60]
+
+
+async def test_a_judge_need_not_learn_again(
+    web: FoodWeb, make_crawl: MakeCrawl, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lessons, "FIRST_REVIEW", 30)
+    web.wide()
+    settings = {**QUICK, "relearn": False}
+    assert (
+        await (await make_crawl(topic("a.test/"), {"slots": 4}, relevance=settings, max_pages=80)).run()
+    ).pages == 80
+    assert len(jobs) == 1
 
 
 async def test_a_crawl_can_begin_with_the_judge_of_another(

@@ -67,6 +67,15 @@ async def test_a_judged_page_comes_back_with_all_that_judging_it_again_takes(fil
     assert await judging.judged_pages(filled, 1) == []
 
 
+async def test_the_newest_pages_come_back_and_those_with_a_label(filled: Database) -> None:
+    async def newest(count: int) -> list[int]:
+        return [page.number for page in await judging.judged_pages(filled, 2, newest=count)]
+
+    assert (await newest(1), await newest(3), await newest(99)) == ([4], [2, 4], [1, 2, 4])
+    await filled.write(judging.new_label(2, 1, False))
+    assert await newest(1) == [1, 4]
+
+
 async def test_of_an_endless_text_the_beginning_is_kept(filled: Database) -> None:
     await filled.write(
         links.new_links(2, [Link(9, "http://a.test/9", 1, None, 0)]),

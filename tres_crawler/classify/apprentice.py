@@ -35,6 +35,8 @@ class Job:
     goal: Goal
     seed: int
     examples: Sequence[Example]
+    pages: int = 0
+    """How many pages the crawl had when it asked."""
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> Job:
@@ -90,7 +92,12 @@ def train(job: Job, progress: Callable[[str], None] = lambda _: None) -> bytes:
     labels = sum(example.is_label for example in job.examples)
     relevant = sum(example.relevant for example in job.examples)
     return fitted.model.dump(
-        **figures, examples=len(job.examples), relevant=relevant, labels=labels, found_keywords=list(job.found)
+        **figures,
+        examples=len(job.examples),
+        relevant=relevant,
+        labels=labels,
+        pages=job.pages,
+        found_keywords=list(job.found),
     )
 
 

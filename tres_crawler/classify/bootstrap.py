@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tres_crawler.classify.prevalence import prevalence
 from tres_crawler.classify.prior import Prior, sigmoid
@@ -22,8 +23,16 @@ SCALE = 3.0
 """Of unit vectors, so that a regularised line on a few pages can lean on them."""
 MOST_BACKGROUND = 150
 """Pages of the background that are trained on: more cost time and teach little."""
+MOST_PAGES = 300
+"""Pages of the web that are trained on, evenly over all that were met: more cost time and teach little."""
 HALF_TRUST = 10.0
 """With so many positives what was learned counts half as much as it ever will."""
+HALF_COMPANY = 300.0
+"""The same for pages that were met together with others of their site."""
+DOUBT = 2.0
+"""A site's other pages are taken to be so many more of the usual kind than they are."""
+MUCH_COMPANY = 5.0
+"""With so many other pages of its site a page's company has its full weight."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,7 @@ def pseudo_labels(pages: Sequence[Found], prior: Prior, labelled: Sequence[Examp
         for found, logit, sure in zip(pages, logits, confidence, strict=True)
         if sure >= LEAST_CONFIDENCE
     ]
+    own = own[:: -(-len(own) // MOST_PAGES) or 1]
     return [*own, *_background(prior, sum(example.weight for example in own if not example.relevant))]
 
 
@@ -60,10 +70,7 @@ def enough(examples: Sequence[Example]) -> bool:
 
 
 def _sharpened(pages: Sequence[Found], prior: Prior, labelled: Sequence[Example]) -> Floats:
-    """The prior's logits plus what a line on mean vectors learns from them, twice over."""
-    # scikit-learn takes a second to import, which commands that train nothing need not wait for.
-    from sklearn.linear_model import LogisticRegression
-
+    """The prior's logits, what sites tell of texts, and what a line on mean vectors learns from both, twice over."""
     read = prior.reader.read
     readings = [read(found.page) for found in pages]
     known = _directions(prior, readings)
@@ -71,26 +78,64 @@ def _sharpened(pages: Sequence[Found], prior: Prior, labelled: Sequence[Example]
     background = prior.background.directions[_off_topic(prior)] * SCALE
     said = np.array([example.relevant for example in labelled], dtype=bool)
     before = prior.logits(readings)
+    company = _by_company(known, [found.site for found in pages], before > 0)
     # Near its seeds a crawl meets many more relevant pages than the prior was made for.
-    before = before + np.float32(prevalence(before).shift)
+    before = before + np.float32(prevalence(before).shift) + company
     logits = before
     for _ in range(ROUNDS):
         likely = logits > 0
         positives = float(likely.sum() + said.sum())
         if not positives:
             break
-        inputs = np.concatenate([known, given, background])
-        relevant = np.concatenate([likely, said, np.zeros(len(background), dtype=bool)])
         sure = np.concatenate([np.abs(2 * sigmoid(logits) - 1), np.full(len(given), 2.0)])
-        weights = np.concatenate(
-            [sure, np.full(len(background), (sure * ~relevant[: len(sure)]).sum() / len(background))]
+        relevant = np.concatenate([likely, said])
+        others = np.full(len(background), (sure * ~relevant).sum() / len(background))
+        line = _line(
+            np.concatenate([known, given, background]),
+            np.concatenate([relevant, np.zeros(len(background), dtype=bool)]),
+            np.concatenate([sure, others]),
+            len(sure),
         )
-        weights *= np.where(
-            relevant, 0.5 / max(weights[relevant].sum(), 1e-9), 0.5 / max(weights[~relevant].sum(), 1e-9)
-        )
-        line = LogisticRegression(max_iter=300).fit(inputs, relevant, weights * len(sure))
-        logits = before + positives / (positives + HALF_TRUST) * line.decision_function(known).astype(np.float32)
+        if line is None:
+            break
+        logits = before + positives / (positives + HALF_TRUST) * line(known)
     return logits
+
+
+def _by_company(known: Floats, sites: Sequence[str], sure: npt.NDArray[np.bool_]) -> Floats:
+    """How like a text is to those whose site has other pages the prior is sure of, as logits (Blum and Mitchell 1998).
+
+    The prior takes a neighbouring topic for its own by what a text says. What it is sure of on the rest of the site is
+    another witness, and a line that has learned from that one alone does not repeat the mistakes of the first.
+    """
+    _, site = np.unique(sites, return_inverse=True)
+    others = np.bincount(site)[site] - 1
+    usual = sure.mean()
+    if not usual:
+        return np.zeros(len(known), np.float32)
+    share = (np.bincount(site, sure)[site] - sure + DOUBT * usual) / (others + DOUBT)
+    evidence = np.log(share / usual)
+    line = _line(known, evidence > 0, np.abs(evidence) * np.minimum(1.0, others / MUCH_COMPANY), len(known))
+    if line is None:
+        return np.zeros(len(known), np.float32)
+    met = float((others > 1).sum())
+    found: Floats = met / (met + HALF_COMPANY) * line(known)
+    return found
+
+
+def _line(
+    inputs: Floats, relevant: npt.NDArray[np.bool_], weights: Floats, count: int
+) -> Callable[[Floats], Floats] | None:
+    """A line between two classes that weigh the same, together as `count` pages; None where one of them is missing."""
+    # scikit-learn takes a second to import, which commands that train nothing need not wait for.
+    from sklearn.linear_model import LogisticRegression
+
+    sums = np.array([weights[~relevant].sum(), weights[relevant].sum()])
+    if not sums.all():
+        return None
+    each = count / 2 / sums
+    line = LogisticRegression(max_iter=300).fit(inputs, relevant, weights * each[relevant.astype(int)])
+    return lambda asked: line.decision_function(asked).astype(np.float32)
 
 
 def _directions(prior: Prior, readings: Sequence[Reading]) -> Floats:

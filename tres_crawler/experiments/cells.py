@@ -47,9 +47,10 @@ KEYED = (*PLAINLY_KEYED, "frontier", "features", "learn")
 Figures = Mapping[str, Any]
 
 
-Judge = Literal["shared", "own", "true"]
-"""From the first page that which all cells of a web, topic and seed share; one that the crawl bootstraps for itself; or
-the shared one for anchors and the truth for pages."""
+Judge = Literal["shared", "learning", "own", "true"]
+"""That which all cells of a web, topic and seed share, from the first page to the last; the same, but it goes on
+learning from what the crawl meets; one that the crawl bootstraps for itself; the shared one for anchors and the truth
+for pages."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Cell:
     def name(self) -> str:
         """Of what it is kept as; it has all that counts in it, so that it is another when a default changes."""
         named = () if self.policy == ORACLE else (("crawl.policy", self.policy),)
-        given = effective((("crawl.max_per_site", CAP), *named, *self.settings), KEYED)
+        given = effective((("crawl.max_per_site", CAP), *named, *self.given), KEYED)
         counting = settled(Settings.kept(given)).model_dump(include=set(KEYED))
         if self.policy not in LEARNERS:
             counting = {name: counting[name] for name in PLAINLY_KEYED}
@@ -91,6 +92,11 @@ class Cell:
         killed = f", killed {self.kills} times" if self.kills else ""
         where = f"{self.topic} of {self.family} web {self.web}" + (f" × {self.scale}" if self.scale > 1 else "")
         return f"{self.policy} on {where}, seed {self.seed}{changed}{judged}{killed}"
+
+    @property
+    def given(self) -> Overrides:
+        """Its settings, and that a judge which it shares stays as it is."""
+        return (*self.settings, ("relevance.relearn", "false")) if self.judge == "shared" else self.settings
 
     @property
     def knows_truth(self) -> bool:
@@ -147,7 +153,7 @@ async def run_cell(cell: Cell, judges: Judges) -> Figures:
     with tempfile.TemporaryDirectory(prefix="tres-cell-") as scratch:
         folder = Path(scratch)
         log, data = folder / "requests.jsonl", folder / "data"
-        shared = cell.judge != "own" and await judges.copy_to(data, cell.lesson)
+        shared = cell.judge != "own" and await judges.give_to(data, cell.lesson)
         # A folder with a judge has the crawl that made it; without, it is as if the cell had come with its own.
         number = TEACHER + data.exists()
         async with served(web.params, folder, log) as address:
@@ -177,16 +183,16 @@ async def _crawl(cell: Cell, begun: list[str], data: Path, number: int, log: Pat
     if cell.knows_truth:
         command += ["--family", cell.family, "--web", str(cell.web), "--scale", str(cell.scale)]
         command += ["--true-judge"] if cell.judge == "true" else []
-        process = await started([*command, *there], cell.settings, oracles.MODULE)
+        process = await started([*command, *there], cell.given, oracles.MODULE)
         return await finished(process, str(cell)), []
     command = ["crawl", *command]
     lives: list[Figures] = []
     for life in range(1, cell.kills + 1):
-        process = await started([*command, *there], cell.settings)
+        process = await started([*command, *there], cell.given)
         await _killed(process, log, cell.pages * life // (cell.kills + 1))
         lives.append(await afterwards.life(data, number))
         command = ["resume", str(number)]
-    return await finished(await started([*command, *there], cell.settings), str(cell)), lives
+    return await finished(await started([*command, *there], cell.given), str(cell)), lives
 
 
 async def _killed(process: asyncio.subprocess.Process, log: Path, pages: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping
@@ -16,13 +15,16 @@ from typing import Any
 
 from tres_crawler.experiments.crawling import Overrides, effective, finished, served, started, topic_file, web_with
 from tres_crawler.experiments.report import Say
-from tres_crawler.relevance import BUDGET_SHARE
-from tres_crawler.store import judging
+from tres_crawler.records import Topic
+from tres_crawler.relevance import BUDGET_SHARE, PRIOR_VERSION
+from tres_crawler.simweb.topics import KEYWORDS
+from tres_crawler.store import crawls, judging
 from tres_crawler.store.database import Database
 from tres_crawler.store.datadir import DataDir
 
 TEACHER = 1
-"""Number of the crawl whose judge it is, in its folder and in every copy of it."""
+"""Number of the crawl whose judge it is, where it is trained and where it is given to."""
+TEACHING_POLICY = "best-first"
 
 
 @dataclass(frozen=True)
@@ -66,22 +68,35 @@ class Judges:
         if self._scratch:
             self._scratch.cleanup()
 
-    async def copy_to(self, data: Path, lesson: Lesson) -> bool:
-        """Make `data` a data directory that has the judge's crawl in it; whether a judge could be trained at all."""
+    async def give_to(self, data: Path, lesson: Lesson) -> bool:
+        """Make `data` a data directory with a crawl that has the judge; False if none could be trained at all."""
         asked = _relevance(lesson.settings)
         if asked["model"] == "prior" or not asked["bootstrap_pages"]:
             return False
-        made = self._folder / lesson.name
+        made = self._folder / f"{lesson.name}.npz"
         async with self._turns[lesson]:
             if not made.exists():
                 self._say(f"training {lesson}")
                 await _taught(lesson, made)
-        await asyncio.to_thread(shutil.copytree, made, data)
-        return await _has_judge(data)
+        body = await asyncio.to_thread(made.read_bytes)
+        if not body:
+            return False
+        await asyncio.to_thread(data.mkdir)
+        topic = Topic(lesson.topic, tuple(KEYWORDS[lesson.topic].split()), ())
+        async with Database(DataDir(data).url) as database:
+            await crawls.create(
+                database,
+                topic,
+                {"relevance": asked},
+                TEACHING_POLICY,
+                lesson.seed,
+                then=lambda crawl: [judging.new_version(crawl, PRIOR_VERSION + 1, body)],
+            )
+        return True
 
 
 async def _taught(lesson: Lesson, made: Path) -> None:
-    """A crawl of as few pages as train a judge; moved into place when it is whole."""
+    """The judge of a crawl of as few pages as train one, or nothing; moved into place when it is whole."""
     pages = BUDGET_SHARE * int(_relevance(lesson.settings)["bootstrap_pages"])
     web = web_with(lesson.family, lesson.web, lesson.topic, pages, lesson.scale)
     made.parent.mkdir(parents=True, exist_ok=True)
@@ -90,18 +105,15 @@ async def _taught(lesson: Lesson, made: Path) -> None:
         data = folder / "data"
         async with served(web.params, folder, folder / "requests.jsonl") as address:
             command = ["crawl", str(topic_file(web, lesson.topic, lesson.seed, folder)), "--pages", str(pages)]
-            command += ["--policy", "best-first", "--seed", str(lesson.seed), "--connect-to", address]
+            command += ["--policy", TEACHING_POLICY, "--seed", str(lesson.seed), "--connect-to", address]
             process = await started([*command, "--data-dir", str(data), "--json"], lesson.settings)
             await finished(process, str(lesson))
-        data.replace(made)
+        async with Database(DataDir(data).url, read_only=True) as database:
+            trained = await judging.newest_version(database, TEACHER)
+        await asyncio.to_thread((folder / made.name).write_bytes, trained[1] if trained else b"")
+        await asyncio.to_thread((folder / made.name).replace, made)
 
 
 def _relevance(settings: Overrides) -> Mapping[str, Any]:
     found: Mapping[str, Any] = effective(settings, ("relevance",))["relevance"]
     return found
-
-
-async def _has_judge(data: Path) -> bool:
-    # To be written to: a judge that was kept by an older program is brought up to date.
-    async with Database(DataDir(data).url) as database:
-        return await judging.newest_version(database, TEACHER) is not None

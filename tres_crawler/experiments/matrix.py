@@ -62,6 +62,7 @@ class Row:
 VARIANTS = (
     Row("tres, untaught", "50", "tres", (("learn.start", "untaught"),)),
     *(Row("tres, true judge", cap, "tres", judge="true") for cap in ("50", "none")),
+    *(Row(f"{name}, judge goes on learning", "50", name, judge="learning") for name in ("tres", "ache")),
     *(Row("best-first, true judge", cap, "best-first", judge="true") for cap in ("50", "none")),
     *(Row("tres, SVM judge", cap, "tres", (("relevance.model", "svm"),)) for cap in ("10", "5:2")),
     *(Row("tres, balanced", cap, "tres", (("crawl.objective", "balanced"),)) for cap in ("50", "none")),

@@ -100,6 +100,8 @@ async def crawled(given: argparse.Namespace) -> Summary:
     topic = load_topic(given.topic)
     settings = (
         Settings.load()
+        # What is always right has nothing to learn.
+        .replaced("relevance", {"relearn": False} if given.true_judge else {})
         .replaced("fetch", {"connect_to": given.connect_to})
         .replaced(
             "crawl",

@@ -135,8 +135,13 @@ async def given_examples(database: Database, crawl: int) -> list[Example]:
     return [Example(_unpacked(row.body), row.relevant, group=row.source) for row in found]
 
 
-async def judged_pages(database: Database, crawl: int, before_version: int | None = None) -> list[JudgedPage]:
-    """Every judged page that was kept for judging again; with `before_version`, those an older judge judged."""
+async def judged_pages(
+    database: Database, crawl: int, before_version: int | None = None, newest: int | None = None
+) -> list[JudgedPage]:
+    """Every judged page that was kept for judging again; with `before_version`, those an older judge judged.
+
+    With `newest`, those among so many of the newest pages, and all that have a label.
+    """
     said = await database.rows(
         select(labels.c.page, labels.c.relevant).where(labels.c.crawl == crawl).order_by(labels.c.at)
     )
@@ -161,6 +166,9 @@ async def judged_pages(database: Database, crawl: int, before_version: int | Non
     )
     if before_version is not None:
         query = query.where(pages.c.judge_version < before_version)
+    if newest is not None:
+        last = select(func.max(pages.c.number)).where(pages.c.crawl == crawl).scalar_subquery()
+        query = query.where((pages.c.number > last - newest) | pages.c.number.in_(label_of))
     return [
         JudgedPage(
             row.number,
