@@ -147,8 +147,8 @@ class RelevanceSettings(Section):
     budget, and 0 (or a budget too small for 20 of them) keeps to keywords and word vectors."""
 
     relearn: bool = True
-    """Whether a trained judge is trained again from what a long crawl has met, at 1,500 pages and whenever they have
-    tripled, up to 20,000: what lies next to a topic is seen only then."""
+    """Whether a trained judge is trained again from what a long crawl has met, at 1,500 pages and then at three times
+    the pages of the last lesson, up to 20,000: what lies next to a topic is seen only then."""
 
 
 class UrlSettings(Section):

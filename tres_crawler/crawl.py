@@ -188,6 +188,7 @@ class Crawl:
 
     async def _restore(self) -> None:
         facts = await self._ledger.restore()
+        self._lessons.take_up()
         if self._lessons.bootstrap_pages:
             self._frontier.guide_through(await links.waiting(self._database, self.id))
         await self._policy.restore(self._database, facts, self._relevance.judge.version)
@@ -214,7 +215,8 @@ class Crawl:
                     if reason and not self._stays_up(reason):
                         break
                     reason = None
-                    self._lessons.begin_if_due(self._in_flight, steps)
+                    if self.slots > 1 or not self._in_flight:
+                        self._lessons.begin_if_due(self._in_flight, steps)
                     if self._revisits.must_follow_judge:
                         steps.create_task(self._revisits.sync())
                     if self._policy.is_snapshot_due(self._tally.pages):

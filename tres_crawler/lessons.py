@@ -1,4 +1,4 @@
-"""The judge learns beside the crawl: from its first pages, then from what people say; figures follow its word."""
+"""The judge learns beside the crawl: from its first pages, what it meets later, what people say; figures follow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from tres_crawler.classify.bootstrap import LEAST_POSITIVES
 from tres_crawler.errors import ModelError
 from tres_crawler.ledger import Tally
 from tres_crawler.policies.policy import Policy
@@ -17,9 +16,12 @@ from tres_crawler.store.database import Change, Database
 
 logger = logging.getLogger(__name__)
 
+RETRY_GROWTH = 4 / 3
+"""A lesson that came to nothing is tried again when the pages have grown by this."""
 FIRST_REVIEW = 1500
 """Pages after which a judge that was trained on the first ones learns again."""
 REVIEW_GROWTH = 3
+"""So many times the pages of the last lesson make the next one worth while."""
 LAST_REVIEW = 20_000
 """By then a judge has seen what lies around its topic, and every lesson judges all pages again."""
 
@@ -49,14 +51,18 @@ class Lessons:
         self._over = over
         self.under_way: asyncio.Task[None] | None = None
         self._wanted = False
-        self._reviewed = relevance.pages_known
-        self._relevant_before: int | None = None
+        self._due = 0.0
+        """How many pages make the next lesson worth while, once there was one."""
         self._one_word = asyncio.Lock()
 
     @property
     def is_first(self) -> bool:
         """Whether the first judge is being trained, which the crawl waits for."""
         return self.bootstrap_pages > 0 and self.under_way is not None
+
+    def take_up(self) -> None:
+        """Go on with the judge that a crawl has, which may be that of another crawl, with other pages."""
+        self._due = _next_review(min(self._relevance.pages_known, self._tally.pages))
 
     def begin_if_due(self, in_flight: int, tasks: asyncio.TaskGroup) -> None:
         if self._is_due(in_flight):
@@ -86,25 +92,27 @@ class Lessons:
             return False
         if self.bootstrap_pages:
             return not in_flight and self._tally.pages >= self.bootstrap_pages
-        late = not self._relevance.is_trained and self._relevant_before is not None
-        grown = late and self._tally.relevant >= 2 * max(LEAST_POSITIVES, self._relevant_before or 0)
-        return self._wanted or grown or self._is_review_due()
+        return self._wanted or self._has_met_enough()
 
-    def _is_review_due(self) -> bool:
-        """Whether so much has been met since the judge was trained that it should learn again."""
-        due = max(FIRST_REVIEW, REVIEW_GROWTH * self._reviewed)
-        return self._relevance.relearns and due <= self._tally.pages <= LAST_REVIEW
+    def _has_met_enough(self) -> bool:
+        """Whether so much has been met since the last lesson that another is worth while."""
+        known = self._tally.pages
+        if not self._relevance.is_trained:
+            return self._relevance.trains and known >= self._due
+        return self._relevance.relearns and self._due <= known <= LAST_REVIEW
 
     async def _learn(self) -> None:
         """Train a judge on what is known and let it take over; with too little the one in place stays."""
-        self._wanted, self._relevant_before, self._reviewed = False, self._tally.relevant, self._tally.pages
+        known, self._wanted = self._tally.pages, False
+        self._due = RETRY_GROWTH * known
         try:
-            version = await self._relevance.train(self._tally.pages)
+            version = await self._relevance.train(known)
             if version is None:
                 self._database.queue([crawls.event(self._crawl, "judge kept", relevant_pages=self._tally.relevant)])
             else:
                 async with self._one_word:
                     await self._relevance.switch(version, self._relearn)
+                self._due = _next_review(known)
         except ModelError as trouble:
             # The crawl has a judge; that a better one could not be had is no reason to end it.
             logger.warning("crawl %d keeps its judge: %s", self._crawl, trouble)
@@ -122,3 +130,7 @@ class Lessons:
                 told = (page.site, page.number, page.url, page.text.title)
                 changes.append(crawls.relevant_site(self._crawl, *told))
         return changes
+
+
+def _next_review(learned_at: int) -> float:
+    return max(FIRST_REVIEW, REVIEW_GROWTH * learned_at)

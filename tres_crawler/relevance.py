@@ -1,4 +1,4 @@
-"""The judge of one crawl through its versions: keywords and vectors, then trained on the web, then on feedback."""
+"""The judge of one crawl through its versions: keywords and vectors, then trained on what it meets and on feedback."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Relevance:
     def close(self) -> None:
         self.judge.close()
 
-    async def train(self, known: int = 0) -> Version | None:
+    async def train(self, known: int) -> Version | None:
         """A new judge from what is known after so many pages, trained beside the crawl; None if that is too little."""
         if self._settings.model == "prior":  # said so for the type checker, which does not follow `trains`
             return None
@@ -226,11 +226,11 @@ class Lesson:
 
 
 async def rejudge_at_rest(database: Database, record: CrawlRecord) -> Lesson:
-    """Train the judge of a crawl that does not run on all that is known, and judge its stored pages again."""
+    """Train the judge of a crawl that does not run on what is known of it, and judge its stored pages again."""
     before = await crawls.summary(database, record)
     relevance = await Relevance.of_crawl(database, record)
     try:
-        version = await relevance.train()
+        version = await relevance.train(before.pages)
         if version:
             await relevance.switch(version)
     finally:

@@ -10,9 +10,10 @@ import pytest
 
 from tests.texts import COOKING, GARDEN
 from tres_crawler.classify.bootstrap import (
+    LEAST_COMPANY,
     LEAST_CONFIDENCE,
     LEAST_POSITIVES,
-    MOST_PAGES,
+    MOST_OF_A_KIND,
     Found,
     _by_company,
     enough,
@@ -133,21 +134,36 @@ def test_what_only_looks_like_the_topic_is_told_by_the_company_it_keeps() -> Non
     assert unsure[is_topic[~sure]].mean() > 1 > -1 > unsure[~is_topic[~sure]].mean(), "also of those it was not sure of"
 
 
-def test_company_says_nothing_where_every_page_is_alone_or_nothing_is_sure() -> None:
-    texts = np.eye(4, dtype=np.float32)
-    some = np.array([True, False, True, False])
-    assert not _by_company(texts, ["a", "b", "c", "d"], some).any()
-    assert not _by_company(texts, ["a", "a", "b", "b"], np.zeros(4, bool)).any()
+@pytest.mark.parametrize("strays", [0, 1, 4])
+def test_where_one_site_has_nearly_all_pages_company_says_nothing_against_the_prior(strays: int) -> None:
+    rng = np.random.default_rng(strays)
+    sure = np.arange(900) < 300
+    texts = (np.where(sure[:, None], 1.0, -1.0) + 0.3 * rng.standard_normal((900, 3))).astype(np.float32)
+    sites = [f"{at}.test" if at % 100 < strays else "large.test" for at in range(900)]
+    told = _by_company(texts, sites, sure)
+    assert told[sure].mean() >= told[~sure].mean() - 0.1
 
 
-def test_of_many_pages_some_of_each_time_are_learned_from(prior: Prior) -> None:
-    pages = [
-        Found(PageText("", "", f"{COOKING if n % 2 else GARDEN} Number {n}."), f"{n}.test")
-        for n in range(3 * MOST_PAGES)
-    ]
+def test_company_says_nothing_of_few_pages_nor_where_every_page_is_alone_or_nothing_is_sure() -> None:
+    texts = np.random.default_rng(1).standard_normal((600, 3)).astype(np.float32)
+    some, none = np.arange(600) % 3 == 0, np.zeros(600, bool)
+    together, apart = [f"{at // 10}" for at in range(600)], [f"{at}" for at in range(600)]
+    assert _by_company(texts, together, np.arange(600) < 200).any()
+    assert not _by_company(texts, apart, some).any()
+    assert not _by_company(texts, together, none).any()
+    few = LEAST_COMPANY - 10
+    assert not _by_company(texts[:few], together[:few], np.arange(few) < 60).any(), "as of a crawl's first pages"
+
+
+def test_of_many_pages_some_of_each_time_are_learned_from_and_few_relevant_ones_are_all_kept(prior: Prior) -> None:
+    count = 6 * MOST_OF_A_KIND
+    pages = [Found(PageText("", "", f"{GARDEN if n % 20 else COOKING} Number {n}."), f"{n}.test") for n in range(count)]
     own = [example for example in pseudo_labels(pages, prior) if not example.group.startswith("background")]
-    assert MOST_PAGES / 2 < len(own) <= MOST_PAGES
-    assert {int(example.group.split(".")[0]) * 4 // len(pages) for example in own} == {0, 1, 2, 3}
+    relevant = [example for example in own if example.relevant]
+    others = [example for example in own if not example.relevant]
+    assert len(relevant) == count / 20
+    assert MOST_OF_A_KIND / 2 < len(others) <= MOST_OF_A_KIND
+    assert {int(example.group.split(".")[0]) * 4 // count for example in others} == {0, 1, 2, 3}
 
 
 def test_enough_is_a_number_of_positives() -> None:

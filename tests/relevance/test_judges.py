@@ -18,7 +18,7 @@ from tres_crawler.classify.apprentice import Job, train
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, ModelError, NotFound
 from tres_crawler.records import StopReason
-from tres_crawler.relevance import Relevance
+from tres_crawler.relevance import Relevance, rejudge_at_rest
 from tres_crawler.store import crawls
 from tres_crawler.store.database import Database
 from tres_crawler.store.tables import judgements, pages
@@ -101,8 +101,9 @@ async def test_with_too_few_relevant_pages_the_prior_stays_until_enough_are_foun
     await until(lambda: crawl._relevance.is_trained and crawl._lessons.under_way is None)
     crawl.unpause()
     summary = await running
-    (kept,) = await told(database, "judge kept")
-    assert kept["relevant_pages"] < 8
+    kept = await told(database, "judge kept")
+    assert len(kept) > 1, "it was tried again"
+    assert all(event["relevant_pages"] < 16 for event in kept)
     (event,) = await told(database, "judge")
     assert (event["version"], len(jobs)) == (2, 1)
     assert event["relevant"] >= 8
@@ -159,8 +160,48 @@ async def test_a_judge_learns_again_when_the_crawl_has_met_more_and_once_only(
     assert len(jobs[1].examples) > len(jobs[0].examples)
     assert {row.judge_version for row in (await page_rows(database)).values()} == {3}
     again = await Crawl.load(database, crawl.id)
+    assert not again._lessons._has_met_enough(), "after a restart it is not due again"
     assert (await again.run()).pages == 80
-    assert len(jobs) == 2, "after a restart it is not due again"
+
+
+async def test_a_lesson_that_was_cut_off_is_taken_up_after_a_restart(
+    web: FoodWeb, make_crawl: MakeCrawl, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lessons, "FIRST_REVIEW", 30)
+    web.wide()
+    asked: list[int] = []
+
+    async def beside(job: Job) -> bytes:
+        asked.append(job.pages)
+        if len(asked) == 2:
+            crawl.suspend()
+            await asyncio.Event().wait()
+        return await asyncio.to_thread(train, job)
+
+    monkeypatch.setattr(module, "train_beside", beside)
+    crawl = await make_crawl(topic("a.test/"), {"slots": 1}, relevance=QUICK, max_pages=80)
+    await crawl.run()
+    await (await Crawl.load(database, crawl.id)).run()
+    assert asked == [20, 60, 60]
+
+
+async def test_a_lesson_that_fails_is_tried_again_soon(
+    web: FoodWeb, make_crawl: MakeCrawl, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lessons, "FIRST_REVIEW", 30)
+    web.wide()
+    asked: list[int] = []
+
+    async def beside(job: Job) -> bytes:
+        asked.append(job.pages)
+        if len(asked) == 2:
+            raise ModelError("The judge could not be trained: no room")
+        return await asyncio.to_thread(train, job)
+
+    monkeypatch.setattr(module, "train_beside", beside)
+    crawl = await make_crawl(topic("a.test/"), {"slots": 1}, relevance=QUICK, max_pages=90)
+    await crawl.run()
+    assert asked == [20, 60, 80]
 
 
 async def test_at_one_slot_a_crawl_waits_for_its_judge_so_that_a_seed_repeats_it(
@@ -214,6 +255,21 @@ async def test_a_crawl_can_begin_with_the_judge_of_another(
     both = [row for row in judged if row.url in held]
     assert both and all(row.probability == pytest.approx(held[row.url]) for row in both)
     assert (await Crawl.load(database, pupil.id, {"max_pages": 90}))._relevance.judge.version == 2, "also after a kill"
+
+
+async def test_a_judge_that_knows_many_pages_of_another_crawl_learns_from_this_one_all_the_same(
+    web: FoodWeb, make_crawl: MakeCrawl, database: Database, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.wide()
+    teacher = await make_crawl(topic("a.test/"), {"slots": 1}, relevance=QUICK, max_pages=80)
+    await teacher.run()
+    await rejudge_at_rest(database, await crawls.get(database, teacher.id))
+    assert jobs[-1].pages == 80, "and the crawl itself would not learn the same again"
+    monkeypatch.setattr(lessons, "FIRST_REVIEW", 30)
+    assert not (await Crawl.load(database, teacher.id, {"max_pages": 90}))._lessons._has_met_enough()
+    pupil = await make_crawl(topic("a.test/"), {"slots": 1}, relevance=QUICK, max_pages=40, judge_from=teacher.id)
+    await pupil.run()
+    assert jobs[-1].pages == 30
 
 
 async def test_a_judge_that_does_not_fit_or_was_never_trained_is_refused(

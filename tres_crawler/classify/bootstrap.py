@@ -23,12 +23,14 @@ SCALE = 3.0
 """Of unit vectors, so that a regularised line on a few pages can lean on them."""
 MOST_BACKGROUND = 150
 """Pages of the background that are trained on: more cost time and teach little."""
-MOST_PAGES = 300
-"""Pages of the web that are trained on, evenly over all that were met: more cost time and teach little."""
+MOST_OF_A_KIND = 150
+"""Pages of the web that are trained on, relevant or not, evenly over all that were met: more teach little."""
 HALF_TRUST = 10.0
 """With so many positives what was learned counts half as much as it ever will."""
+LEAST_COMPANY = 200
+"""Pages that were met together with two others of their site, before anything is learned from company."""
 HALF_COMPANY = 300.0
-"""The same for pages that were met together with others of their site."""
+"""With so many of them it counts half as much as it ever will."""
 DOUBT = 2.0
 """A site's other pages are taken to be so many more of the usual kind than they are."""
 MUCH_COMPANY = 5.0
@@ -45,7 +47,7 @@ class Found:
 
 
 def pseudo_labels(pages: Sequence[Found], prior: Prior, labelled: Sequence[Example] = ()) -> list[Example]:
-    """Every page the prior, sharpened on the same web, is sure enough of; weights say how sure.
+    """Pages that the prior, sharpened on the same web, is sure enough of; weights say how sure.
 
     Negatives come from the same web as positives, so that style cannot stand in for topic. The project's own prose is
     added as further negatives: it shows subjects that the pages met so far may lack. Of a page that only lists words
@@ -61,8 +63,12 @@ def pseudo_labels(pages: Sequence[Found], prior: Prior, labelled: Sequence[Examp
         for found, logit, sure in zip(pages, logits, confidence, strict=True)
         if sure >= LEAST_CONFIDENCE
     ]
-    own = own[:: -(-len(own) // MOST_PAGES) or 1]
+    own = [*_thinned([one for one in own if one.relevant]), *_thinned([one for one in own if not one.relevant])]
     return [*own, *_background(prior, sum(example.weight for example in own if not example.relevant))]
+
+
+def _thinned(examples: Sequence[Example]) -> Sequence[Example]:
+    return examples[:: -(-len(examples) // MOST_OF_A_KIND) or 1]
 
 
 def enough(examples: Sequence[Example]) -> bool:
@@ -108,19 +114,21 @@ def _by_company(known: Floats, sites: Sequence[str], sure: npt.NDArray[np.bool_]
     The prior takes a neighbouring topic for its own by what a text says. What it is sure of on the rest of the site is
     another witness, and a line that has learned from that one alone does not repeat the mistakes of the first.
     """
+    nothing = np.zeros(len(known), np.float32)
     _, site = np.unique(sites, return_inverse=True)
     others = np.bincount(site)[site] - 1
+    met = float((others > 1).sum())
     usual = sure.mean()
-    if not usual:
-        return np.zeros(len(known), np.float32)
+    if met < LEAST_COMPANY or not usual:
+        return nothing
     share = (np.bincount(site, sure)[site] - sure + DOUBT * usual) / (others + DOUBT)
     evidence = np.log(share / usual)
     line = _line(known, evidence > 0, np.abs(evidence) * np.minimum(1.0, others / MUCH_COMPANY), len(known))
-    if line is None:
-        return np.zeros(len(known), np.float32)
-    met = float((others > 1).sum())
-    found: Floats = met / (met + HALF_COMPANY) * line(known)
-    return found
+    told = nothing if line is None else met / (met + HALF_COMPANY) * line(known)
+    # Where sites are few and alike, what differs is the page that was left out: one that is sure sees one less of its
+    # kind. So a witness who contradicts the prior where that is sure is not heard.
+    agrees = not sure.all() and told[sure].mean() > told[~sure].mean()
+    return told if agrees else nothing
 
 
 def _line(

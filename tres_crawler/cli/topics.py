@@ -155,7 +155,7 @@ def rejudge(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a crawl's judge on all that is known, labels included, and judge its stored pages again."""
+    """Train a crawl's judge on its labels and newest pages, and judge its stored pages again."""
     settings = load_settings(config)
     readable(data_dir, settings)
     lesson = run(_rejudged(data_dir, settings, crawl_id))

@@ -154,7 +154,7 @@ async def run_cell(cell: Cell, judges: Judges) -> Figures:
         folder = Path(scratch)
         log, data = folder / "requests.jsonl", folder / "data"
         shared = cell.judge != "own" and await judges.give_to(data, cell.lesson)
-        # A folder with a judge has the crawl that made it; without, it is as if the cell had come with its own.
+        # A judge comes in a crawl of its own, which is there before the cell's.
         number = TEACHER + data.exists()
         async with served(web.params, folder, log) as address:
             begun = [str(topic_file(web, cell.topic, cell.seed, folder)), "--connect-to", address]

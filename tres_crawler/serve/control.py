@@ -97,7 +97,7 @@ class Harvest(Strict):
 
 
 class Rejudged(Strict):
-    """What came of a judge that has learned from all that is known, and judged the stored pages again."""
+    """What came of a judge that has learned from all labels and the newest pages, and judged the stored pages again."""
 
     version: int = Field(description="Of the judge that judges now.")
     is_new: bool = Field(description="False where too little is known to train a judge, or `relevance.model` is prior.")

@@ -210,7 +210,7 @@ class Keeper:
         return await judging.label_count(self._database, number), trains
 
     async def rejudge(self, number: int) -> Lesson:
-        """Let the judge of an ended crawl learn from all that is known by now, and judge its pages again."""
+        """Let the judge of an ended crawl learn from all labels and the newest pages, and judge its pages again."""
         async with self._turn(number):
             self._refuse_while_rejudged(number)
             record = await self.record(number)
