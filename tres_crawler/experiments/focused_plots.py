@@ -45,7 +45,7 @@ def _curves(curves: Mapping[str, list[float]], axes: Any) -> None:
     for name, points in curves.items():
         axes.plot([CURVE_EVERY * (at + 1) for at in range(len(points))], points, label=name)
     axes.set(title="True harvest over the last 200 pages", xlabel="pages", ylabel="share that is relevant", ylim=(0, 1))
-    axes.legend()
+    axes.figure.legend(loc="outside right upper", fontsize=8)
 
 
 def _front(points: Mapping[str, list[tuple[float, int]]], axes: Any) -> None:
@@ -64,7 +64,7 @@ def _pareto(topics: Mapping[str, Mapping[str, list[tuple[str, float, float]]]], 
             for cap, harvest, sites in ordered:
                 panel.annotate(cap, (harvest, sites), fontsize=7, textcoords="offset points", xytext=(3, 3))
         panel.set(title=topic, xlabel="true harvest", ylabel="relevant sites")
-    axes[0].legend(fontsize=8)
+    axes[0].figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
 
 
 def _growth(grown: Mapping[str, list[tuple[int, int, int]]], axes: Any) -> None:
