@@ -50,6 +50,19 @@ def _with_format(body: bytes, number: int) -> bytes:
     return pack({**meta, "format": number}, arrays)
 
 
+def test_a_judge_of_an_earlier_version_knows_no_single_words_and_still_judges(body: bytes, vectors: Vectors) -> None:
+    def earlier(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+        del meta["words"], meta["calibration"]["words_weight"], meta["calibration"]["words_centre"]
+        for name in [name for name in arrays if name.startswith("words.")]:
+            del arrays[name]
+
+    now, before = (restore_model(kept, vectors, "student", NAME) for kept in (body, rewritten(body, earlier)))
+    assert isinstance(now, NeuralModel) and isinstance(before, NeuralModel)
+    assert (now.words is None, before.words is None) == (False, True)
+    assert before.pages(PAGES).tolist() != now.pages(PAGES).tolist()
+    assert before.anchors(ANCHORS).tolist() == now.anchors(ANCHORS).tolist()
+
+
 @pytest.mark.parametrize("judge", ["student", "network"])
 def test_a_judge_is_the_same_after_it_was_written_down(
     trained: Fitted, body: bytes, vectors: Vectors, judge: str

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.svm import LinearSVC
 
 from tests.texts import COOKING, GARDEN, made_examples
 from tres_crawler.classify.classifier import restore_model
@@ -13,6 +15,7 @@ from tres_crawler.classify.model import pack, unpack
 from tres_crawler.classify.svm import SvmModel
 from tres_crawler.errors import ModelError
 from tres_crawler.records import Example, PageText
+from tres_crawler.text import words
 from tres_crawler.vectors import Vectors
 
 PAGES = [PageText("", "", COOKING), PageText("Minutes", "", GARDEN), PageText("", "", "")]
@@ -30,6 +33,17 @@ def test_a_judge_is_the_same_after_it_was_written_down(model: SvmModel, vectors:
     assert np.array_equal(model.pages(PAGES), after.pages(PAGES))
     assert np.array_equal(model.anchors(["soup", "", "a train"]), after.anchors(["soup", "", "a train"]))
     assert (after.kind, after.threshold) == ("svm", 0.4)
+
+
+def test_margins_are_those_of_scikit_learn() -> None:
+    examples = made_examples(60)
+    texts = [example.page.text for example in examples] + [COOKING, GARDEN, "Soup soup SOUP and zorblax", ""]
+    counted = TfidfVectorizer(tokenizer=words, token_pattern=None, sublinear_tf=True)
+    by_hand = counted.fit_transform([f"{e.page.title}\n{e.page.description}\n{e.page.text}" for e in examples])
+    svm = LinearSVC(class_weight="balanced", random_state=0).fit(by_hand, [e.relevant for e in examples])
+    assert np.allclose(
+        SvmModel.fit(examples).margins(texts), svm.decision_function(counted.transform(texts)), atol=1e-5
+    )
 
 
 def test_words_decide_and_unknown_ones_say_nothing(model: SvmModel) -> None:

@@ -263,6 +263,36 @@ def test_a_judge_that_is_wrong_throughout_is_not_turned_round(food: Prior, train
     assert model.calibration == Calibration(temperature=1 / 8)
 
 
+def test_words_that_lie_side_by_side_as_vectors_are_told_apart_by_themselves(food: Prior) -> None:
+    """A neighbouring topic whose texts differ from the topic's in one word alone, which no vector knows."""
+    rng = np.random.default_rng(2)
+
+    def page(odd: str) -> PageText:
+        kitchen = rng.permutation(["soup", "bread", "garlic", "salt", "oven", "butter", "flour", "onion"] * 4)
+        return PageText("", "", f"The {' and the '.join(kitchen[:12])} were {odd}. We had {odd} at home.")
+
+    def examples(count: int) -> list[Example]:
+        return [Example(page("zorblax" if at % 2 else "quibnar"), bool(at % 2)) for at in range(count)]
+
+    model = fit("bilstm", examples(80), food, seed=1).model
+    assert isinstance(model, NeuralModel) and model.words
+    held = examples(60)
+    pages, relevant = [example.page for example in held], np.array([example.relevant for example in held])
+    assert ((model.pages(pages) >= model.threshold) == relevant).mean() > 0.95
+    without = NeuralModel(model.network, model.inputs, model.student, model.calibration)
+    assert ((without.pages(pages) >= model.threshold) == relevant).mean() < 0.8
+
+
+def test_a_page_without_any_word_that_was_learned_is_not_held_against_it(food: Prior) -> None:
+    """An SVM of few pages finds fault with all that is new; centred on pages it had not seen, it does not."""
+    model = fit("bilstm", made_examples(40, label=False), food, seed=1).model
+    assert isinstance(model, NeuralModel) and model.words
+    unseen = model.words.page_margins([PageText("", "", "zorblax quibnar")])
+    seen = model.words.page_margins([example.page for example in made_examples(40)])
+    assert seen.min() < model.calibration.words_centre < seen.max()
+    assert abs(float(unseen[0]) - model.calibration.words_centre) < float(np.ptp(seen)) / 2
+
+
 def test_the_more_labels_there_are_the_less_the_prior_has_to_say(food: Prior) -> None:
     def weights(count: int, label: bool) -> tuple[float, float]:
         model = fit("bilstm", made_examples(count, label=label), food, seed=1, refit=False).model
@@ -276,7 +306,11 @@ def test_the_more_labels_there_are_the_less_the_prior_has_to_say(food: Prior) ->
 
 def test_the_logits_that_are_blended_are_those_of_network_and_prior(food: Prior) -> None:
     known = Calibration(trained_weight=0.5, prior_weight=2.0, temperature=4.0, offset=1.0)
-    assert float(known.logits(np.float32(2.0), np.float32(3.0))) == (0.5 * 2 + 2 * 3 + 1) / 4  # type: ignore[arg-type]
+    trained, prior, words = (np.array([value], np.float32) for value in (2.0, 3.0, 0.75))
+    assert float(known.logits(trained, prior)[0]) == (0.5 * 2 + 2 * 3 + 1) / 4
+    with_words = replace(known, words_weight=8.0, words_centre=0.25)
+    assert float(with_words.logits(trained, prior, words)[0]) == (0.5 * 2 + 2 * 3 + 8 * 0.5 + 1) / 4
+    assert with_words.logits(trained, prior) == known.logits(trained, prior), "anchors are too short for words"
     assert sigmoid(np.array([0.0, 40.0, -1e9], np.float32)).tolist() == pytest.approx([0.5, 1.0, 0.0], abs=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""A trained BiLSTM as a judge: readings → batches → blended, calibrated probabilities."""
+"""A trained BiLSTM as a judge: readings → batches → probabilities, blended with the prior and with single words."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tres_crawler.classify.network import Batch, BiLstm, Shape
 from tres_crawler.classify.prior import Prior, sigmoid
 from tres_crawler.classify.reading import Reading, centred
 from tres_crawler.classify.student import Student
+from tres_crawler.classify.svm import SvmModel
 from tres_crawler.errors import ModelError
 from tres_crawler.records import PageText
 from tres_crawler.vectors import Floats
@@ -28,16 +29,21 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class Calibration:
-    """From a network's logit to a probability: what it adds to the prior, then temperature and offset."""
+    """From a network's logit to a probability: what it and single words add to the prior, temperature and offset."""
 
     trained_weight: float = 1.0
     prior_weight: float = 0.0
     temperature: float = 1.0
     offset: float = 0.0
     threshold: float = 0.5
+    words_weight: float = 0.0
+    words_centre: float = 0.0
+    """Margin of words on pages that were not learned from, half-way between relevant and irrelevant ones."""
 
-    def logits(self, trained: Floats, prior: Floats) -> Floats:
+    def logits(self, trained: Floats, prior: Floats, words: Floats | None = None) -> Floats:
         blended = self.trained_weight * trained + self.prior_weight * prior
+        if words is not None:
+            blended = blended + self.words_weight * (words - self.words_centre)
         return ((blended + self.offset) / self.temperature).astype(np.float32)
 
 
@@ -87,7 +93,10 @@ class Inputs:
 
 
 class NeuralModel:
-    """A network, the student that judges anchors in its place, and the prior it is blended with."""
+    """A network, the student that judges anchors in its place, and what it is blended with: the prior, single words.
+
+    A network sees words as vectors, in which a neighbouring topic lies near; single words tell the two apart.
+    """
 
     def __init__(
         self,
@@ -96,6 +105,7 @@ class NeuralModel:
         student: Student | None,
         calibration: Calibration,
         anchors: str = "student",
+        words: SvmModel | None = None,
     ) -> None:
         self.kind = "kwbilstm" if inputs.keyword_aware else "bilstm"
         self.network = network.eval()
@@ -103,6 +113,7 @@ class NeuralModel:
         self.student = student
         self.calibration = calibration
         self.anchor_judge = anchors
+        self.words = words
 
     @property
     def threshold(self) -> float:
@@ -115,7 +126,8 @@ class NeuralModel:
         """Logits of the probabilities, which tell sure from surer where probabilities are all but 1."""
         prior = self.inputs.prior
         readings = [prior.reader.read(page) for page in pages]
-        return self.calibration.logits(self.logits(readings, anchors=False), prior.logits(readings))
+        words = self.words.page_margins(pages) if self.words else None
+        return self.calibration.logits(self.logits(readings, anchors=False), prior.logits(readings), words)
 
     def anchors(self, anchors: Sequence[str]) -> Floats:
         prior = self.inputs.prior
@@ -147,11 +159,14 @@ class NeuralModel:
             "shape": list(self.network.shape),
             "calibration": asdict(self.calibration),
             "student": self.student is not None,
+            "words": self.words.state()[0] if self.words else None,
             "figures": figures,
         }
         arrays = {f"network.{name}": value.numpy() for name, value in self.network.state_dict().items()}
         if self.student:
             arrays |= {f"student.{at}": value for at, value in enumerate(self.student.arrays)}
+        if self.words:
+            arrays |= {f"words.{name}": value for name, value in self.words.state()[1].items()}
         return pack(meta, arrays)
 
     @classmethod
@@ -171,7 +186,10 @@ class NeuralModel:
         student = Student(tuple(value for _, value in _of(arrays, "student."))) if meta["student"] else None
         if student and not student.fits(prior):
             raise ModelError(f"{name} has an anchor judge of another shape than its vectors. Train it again.")
-        return cls(network, inputs, student, Calibration(**meta["calibration"]), anchors)
+        of_words = {key.removeprefix("words."): value for key, value in _of(arrays, "words.")}
+        # Judges of earlier versions know no single words.
+        words = SvmModel.restore(meta["words"], of_words) if meta.get("words") else None
+        return cls(network, inputs, student, Calibration(**meta["calibration"]), anchors, words)
 
 
 def _of(arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Iterable[tuple[str, npt.NDArray[Any]]]:

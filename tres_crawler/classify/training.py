@@ -45,6 +45,8 @@ CROPPED_TOKENS = 96
 """In training a page is read from a random word on, this many words: half the time, and another page each epoch."""
 LEAST_PER_CLASS = 5
 LEAST_TO_CALIBRATE = 40
+WORDS_WEIGHT = 6.0
+"""Of the margin of single words beside the network's logit: about as much as that says."""
 ENOUGH_LABELS = 200
 """From so many relevant labels on, the prior has no say any more."""
 BETA = {"f1": 1.0, "precision": 0.5, "recall": 2.0}
@@ -155,9 +157,29 @@ def _fit(
     if unlabelled := [example.page for example in examples if example.is_met and not example.is_label]:
         shift = prevalence(model.page_margins(unlabelled)).shift
         model.calibration = replace(calibration, offset=shift)
+    _add_words(model, chosen, seed)
     short = lesson.short_readings
     model.student = teach(prior, short, model.logits(short, anchors=True), seed)
     return model, best
+
+
+def _add_words(model: NeuralModel, examples: Sequence[Example], seed: int) -> None:
+    """Let single words join in, centred by what they say of pages that were not learned from."""
+    relevant = np.array([example.relevant for example in examples])
+    if min(relevant.sum(), (~relevant).sum()) < FOLDS:
+        return
+    said = np.full(len(examples), np.nan)
+    for rest, tested in folds(examples, seed):
+        if 0 < relevant[rest].sum() < len(rest):
+            learned = SvmModel.fit([examples[at] for at in rest])
+            said[tested] = learned.page_margins([examples[at].page for at in tested])
+    # What the project adds is clean prose, and further away than anything that is met.
+    met = np.array([example.is_met for example in examples])
+    classes = [said[mine & met & ~np.isnan(said)] for mine in (relevant, ~relevant)]
+    if all(map(len, classes)):
+        centre = float(np.mean([margins.mean() for margins in classes]))
+        model.words = SvmModel.fit(examples)
+        model.calibration = replace(model.calibration, words_weight=WORDS_WEIGHT, words_centre=centre)
 
 
 @dataclass(frozen=True)
