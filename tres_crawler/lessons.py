@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from math import inf
 
 from tres_crawler.errors import ModelError
 from tres_crawler.ledger import Tally
@@ -51,7 +52,7 @@ class Lessons:
         self._over = over
         self.under_way: asyncio.Task[None] | None = None
         self._wanted = False
-        self._due = 0.0
+        self._due = inf
         """How many pages make the next lesson worth while, once there was one."""
         self._one_word = asyncio.Lock()
 
@@ -62,7 +63,8 @@ class Lessons:
 
     def take_up(self) -> None:
         """Go on with the judge that a crawl has, which may be that of another crawl, with other pages."""
-        self._due = _next_review(min(self._relevance.pages_known, self._tally.pages))
+        if self._relevance.is_trained:
+            self._due = _next_review(min(self._relevance.pages_known, self._tally.pages))
 
     def begin_if_due(self, in_flight: int, tasks: asyncio.TaskGroup) -> None:
         if self._is_due(in_flight):

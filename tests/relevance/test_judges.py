@@ -130,8 +130,15 @@ async def test_a_training_that_fails_leaves_the_judge_in_place(
     [({"model": "prior"}, 80), ({"model": "svm", "bootstrap_pages": 0}, 80), ({"model": "svm"}, 70)],
 )
 async def test_without_bootstrapping_the_prior_judges_throughout(
-    web: FoodWeb, make_crawl: MakeCrawl, database: Database, jobs: list[Job], relevance: dict[str, Any], max_pages: int
+    web: FoodWeb,
+    make_crawl: MakeCrawl,
+    database: Database,
+    jobs: list[Job],
+    relevance: dict[str, Any],
+    max_pages: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(lessons, "FIRST_REVIEW", 30)
     web.wide()
     summary = await (await make_crawl(topic("a.test/"), relevance=relevance, max_pages=max_pages)).run()
     assert (summary.pages, jobs) == (max_pages, [])
