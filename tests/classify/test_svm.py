@@ -46,6 +46,11 @@ def test_margins_are_those_of_scikit_learn() -> None:
     )
 
 
+def test_examples_without_a_word_are_refused() -> None:
+    with pytest.raises(ModelError, match="None of the examples has a word"):
+        SvmModel.fit([Example(PageText("", "", "…"), bool(at % 2)) for at in range(10)])
+
+
 def test_words_decide_and_unknown_ones_say_nothing(model: SvmModel) -> None:
     soup, train, unknown, empty = model.anchors(["soup garlic", "train station", "zorblax", ""])
     assert soup > unknown == empty > train

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.svm import LinearSVC
 
 from tres_crawler.classify.model import pack
 from tres_crawler.classify.prior import sigmoid
 from tres_crawler.classify.reading import MAX_CHARACTERS
+from tres_crawler.errors import ModelError
 from tres_crawler.records import Example, PageText
 from tres_crawler.text import words
 from tres_crawler.vectors import Floats
@@ -34,8 +33,15 @@ class SvmModel:
 
     @classmethod
     def fit(cls, examples: Sequence[Example]) -> SvmModel:
+        # scikit-learn takes a second to import, which a crawl that only judges need not wait for.
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.svm import LinearSVC
+
         vectoriser = TfidfVectorizer(tokenizer=words, token_pattern=None, sublinear_tf=True, max_features=MOST_WORDS)
-        counted = vectoriser.fit_transform([_text(example.page) for example in examples])
+        try:
+            counted = vectoriser.fit_transform([_text(example.page) for example in examples])
+        except ValueError as error:
+            raise ModelError("None of the examples has a word to learn from.") from error
         svm = LinearSVC(class_weight="balanced", random_state=0)
         svm.fit(counted, [example.relevant for example in examples], [example.weight for example in examples])
         vocabulary = vectoriser.get_feature_names_out().tolist()

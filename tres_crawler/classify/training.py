@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -157,7 +158,9 @@ def _fit(
     if unlabelled := [example.page for example in examples if example.is_met and not example.is_label]:
         shift = prevalence(model.page_margins(unlabelled)).shift
         model.calibration = replace(calibration, offset=shift)
-    _add_words(model, chosen, seed)
+    # Whoever is left without words by pages that have none judges as well as it can.
+    with suppress(ModelError):
+        _add_words(model, chosen, seed)
     short = lesson.short_readings
     model.student = teach(prior, short, model.logits(short, anchors=True), seed)
     return model, best
