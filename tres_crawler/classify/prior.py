@@ -106,7 +106,8 @@ class Prior:
     def logits(self, readings: Sequence[Reading]) -> Floats:
         if not readings:
             return np.zeros(0, dtype=np.float32)
-        found: Floats = self.features(readings) @ PAGE_WEIGHTS + PAGE_INTERCEPT
+        # A product of matrices now and then warns of invalid values where there are none.
+        found: Floats = (self.features(readings) * PAGE_WEIGHTS).sum(axis=1) + np.float32(PAGE_INTERCEPT)
         return found
 
     def anchor_features(self, readings: Sequence[Reading]) -> Floats:
