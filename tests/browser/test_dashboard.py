@@ -81,13 +81,9 @@ def test_a_crawl_is_started_from_the_form_and_its_harvest_moves(
 
     expect(page.get_by_role("heading", name="sports", level=1)).to_be_visible()
     expect(page.locator(".chart .main-svg").first).to_be_visible()
-    page.wait_for_function("document.querySelector('.figure dd').textContent !== '0.0 %'", timeout=PATIENCE)
+    expect(page.locator(".figure dd").first).not_to_have_text("0.0 %", timeout=PATIENCE)
     before = figure(page, "Relevant pages")
-    page.wait_for_function(
-        "before => document.querySelectorAll('.figure')[1].querySelector('dd').textContent !== before",
-        arg=before,
-        timeout=PATIENCE,
-    )
+    expect(page.locator(".figure").nth(1).locator("dd").first).not_to_have_text(before, timeout=PATIENCE)
     number = re.findall(r"crawls/(\d+)", page.url)[0]
     assert service.get(f"/{number}/recrawl")["mode"] == "monitor"
     service.call("POST", f"/api/v1/crawls/{number}/stop")
