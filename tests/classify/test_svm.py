@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -67,10 +69,48 @@ def test_an_example_that_weighs_more_moves_the_border() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"weights": np.ones(3, np.float32)}, {"idf": np.ones(3, np.float32)}, {"weights": None}]
+    "change",
+    [
+        {"weights": np.ones(3, np.float32)},
+        {"idf": np.ones(3, np.float32)},
+        {"weights": None},
+        {"idf": np.array(["one", "two"])},
+    ],
 )
 def test_a_judge_of_another_shape_is_refused_by_name(model: SvmModel, vectors: Vectors, change: dict[str, Any]) -> None:
     meta, arrays = unpack(model.dump(), "Judge 2")
     changed = {key: value for key, value in {**arrays, **change}.items() if value is not None}
     with pytest.raises(ModelError, match="Judge 2 lacks a part or has one of another kind"):
         restore_model(pack(meta, changed), vectors, "student", "Judge 2")
+
+
+def test_a_judge_with_weights_that_are_no_numbers_is_refused(model: SvmModel, vectors: Vectors) -> None:
+    meta, arrays = unpack(model.dump(), "Judge 2")
+    for name in ("weights", "idf"):
+        damaged = {**arrays, name: np.full_like(arrays[name], np.nan)}
+        with pytest.raises(ModelError, match=r"Judge 2 .*a word whose weight is no number"):
+            restore_model(pack(meta, damaged), vectors, "student", "Judge 2")
+    with pytest.raises(ModelError, match=r"Judge 2 .*'far'"):
+        restore_model(pack({**meta, "offset": "far"}, arrays), vectors, "student", "Judge 2")
+
+
+def test_a_long_description_counts_no_more_than_is_kept_of_it(model: SvmModel) -> None:
+    """What is judged now and what is judged again from the database is the same page."""
+    kept = PageText("soup " * 800, "garlic " * 571, COOKING)
+    stuffed = PageText(kept.title + "train station " * 900, kept.description[:4000] + "train " * 9000, COOKING)
+    assert model.page_margins([stuffed]) == model.page_margins([PageText(kept.title, kept.description[:4000], COOKING)])
+
+
+def test_who_only_judges_does_not_wait_for_scikit_learn() -> None:
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys, tres_crawler.relevance, tres_crawler.classify.neural; print('sklearn' in sys.modules)",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert told.stdout == "False\n"

@@ -8,18 +8,16 @@ import numpy as np
 import pytest
 
 from tests.texts import COOKING, GARDEN, made_examples
+from tres_crawler.classify.calibrating import BETA, LEAST_TO_CALIBRATE, calibrate
 from tres_crawler.classify.figures import best_threshold, calibration_error, measure
 from tres_crawler.classify.neural import Calibration, NeuralModel
 from tres_crawler.classify.prior import Prior, sigmoid
 from tres_crawler.classify.svm import SvmModel
 from tres_crawler.classify.training import (
-    BETA,
     FOLDS,
-    LEAST_TO_CALIBRATE,
     Fitted,
     Kind,
     Lesson,
-    calibrate,
     cross_validate,
     fit,
     folds,
@@ -283,14 +281,38 @@ def test_words_that_lie_side_by_side_as_vectors_are_told_apart_by_themselves(foo
     assert ((without.pages(pages) >= model.threshold) == relevant).mean() < 0.8
 
 
-def test_a_page_without_any_word_that_was_learned_is_not_held_against_it(food: Prior) -> None:
-    """An SVM of few pages finds fault with all that is new; centred on pages it had not seen, it does not."""
-    model = fit("bilstm", made_examples(40, label=False), food, seed=1).model
+def few_of_many(relevant: int, irrelevant: int, background: int = 0, seed: int = 3) -> list[Example]:
+    """Pages of mostly their own words, few of them relevant, and clean prose that the project adds."""
+    rng = np.random.default_rng(seed)
+
+    def page(kind: str, of_kind: int) -> PageText:
+        odd = [f"odd{number}" for number in rng.integers(10_000, size=40 - of_kind)]
+        return PageText("", "", " ".join([f"{kind}{number}" for number in rng.integers(30, size=of_kind)] + odd))
+
+    return [
+        *(Example(page("soup", 8), True, group=f"a{at}") for at in range(relevant)),
+        *(Example(page("train", 2), False, group=f"b{at}") for at in range(irrelevant)),
+        *(Example(page("prose", 40), False, group=f"c{at}", is_met=False) for at in range(background)),
+    ]
+
+
+def test_words_are_centred_between_pages_that_were_met_and_not_learned_from(food: Prior) -> None:
+    """An SVM of few relevant pages finds fault with all that is new, and most with prose that no crawl meets."""
+    model = fit("bilstm", few_of_many(8, 40, 80), food, seed=1).model
     assert isinstance(model, NeuralModel) and model.words
-    unseen = model.words.page_margins([PageText("", "", "zorblax quibnar")])
-    seen = model.words.page_margins([example.page for example in made_examples(40)])
-    assert seen.min() < model.calibration.words_centre < seen.max()
-    assert abs(float(unseen[0]) - model.calibration.words_centre) < float(np.ptp(seen)) / 2
+    new = few_of_many(50, 50, seed=4)
+    margins = model.words.page_margins([example.page for example in new])
+    half_way = (margins[:50].mean() + margins[50:].mean()) / 2
+    assert half_way < -0.2
+    assert model.calibration.words_centre == pytest.approx(half_way, abs=0.1)
+
+
+def test_words_that_cannot_be_centred_are_left_out(food: Prior) -> None:
+    few = fit("bilstm", few_of_many(5, 40), food, seed=1).model
+    silent = [Example(PageText("", "", "soup" if at == 0 else "…"), at % 2 == 0, group=f"{at}") for at in range(24)]
+    for model in (few, fit("bilstm", silent, food, seed=1).model):
+        assert isinstance(model, NeuralModel)
+        assert (model.words, model.calibration.words_weight) == (None, 0.0)
 
 
 def test_the_more_labels_there_are_the_less_the_prior_has_to_say(food: Prior) -> None:

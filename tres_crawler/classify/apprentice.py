@@ -19,7 +19,8 @@ from tres_crawler.errors import ModelError
 from tres_crawler.records import Example, PageText
 
 if TYPE_CHECKING:
-    from tres_crawler.classify.training import Goal, Kind
+    from tres_crawler.classify.calibrating import Goal
+    from tres_crawler.classify.training import Kind
 
 LOW_PRIORITY = 10
 

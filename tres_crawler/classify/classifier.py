@@ -13,6 +13,7 @@ import numpy as np
 
 from tres_crawler.classify.model import Model, unpack
 from tres_crawler.classify.prior import Prior
+from tres_crawler.classify.svm import SvmModel
 from tres_crawler.errors import ModelError
 from tres_crawler.records import Judgement, PageText
 from tres_crawler.text import has_sentences
@@ -44,14 +45,12 @@ def restore_model(body: bytes, vectors: Vectors, anchors: str, name: str) -> Mod
     meta, arrays = unpack(body, name)
     try:
         if meta["kind"] == "svm":
-            # scikit-learn and torch take seconds to import, which a crawl with the prior alone need not wait for.
-            from tres_crawler.classify.svm import SvmModel
-
             return SvmModel.restore(meta, arrays)
         if meta["vectors"] != vectors.identity:
             raise ModelError(
                 f"{name} was trained with other word vectors. Set relevance.vectors to those, or train it again."
             )
+        # torch takes seconds to import, which a crawl with the prior alone need not wait for.
         from tres_crawler.classify.neural import NeuralModel
 
         prior = Prior(vectors, meta["keywords"], meta["found"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -107,7 +107,7 @@ class NeuralModel:
         anchors: str = "student",
         words: SvmModel | None = None,
     ) -> None:
-        self.kind = "kwbilstm" if inputs.keyword_aware else "bilstm"
+        self.kind: Literal["bilstm", "kwbilstm"] = "kwbilstm" if inputs.keyword_aware else "bilstm"
         self.network = network.eval()
         self.inputs = inputs
         self.student = student

@@ -90,10 +90,12 @@ class SvmModel:
         vocabulary, idf, weights = meta["vocabulary"], arrays["idf"], arrays["weights"]
         if not idf.shape == weights.shape == (len(vocabulary),):
             raise ValueError(f"{len(vocabulary)} words, {idf.shape} and {weights.shape} weights")
-        self = cls(vocabulary, idf, weights, meta["offset"])
+        if not (np.isfinite(idf).all() and np.isfinite(weights).all()):
+            raise ValueError("a word whose weight is no number")
+        self = cls(vocabulary, idf, weights, float(meta["offset"]))
         self.slope, self.intercept, self.threshold = meta["calibration"]
         return self
 
 
 def _text(page: PageText) -> str:
-    return f"{page.title}\n{page.description}\n{page.text[:MAX_CHARACTERS]}"
+    return "\n".join(part[:MAX_CHARACTERS] for part in (page.title, page.description, page.text))

@@ -15,11 +15,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from tres_crawler.classify.figures import Figures, best_threshold, calibration_error, measure
+from tres_crawler.classify.calibrating import Goal, calibrate
+from tres_crawler.classify.figures import Figures, measure
 from tres_crawler.classify.network import BiLstm
 from tres_crawler.classify.neural import Calibration, Inputs, NeuralModel
 from tres_crawler.classify.prevalence import prevalence
-from tres_crawler.classify.prior import Prior, sigmoid
+from tres_crawler.classify.prior import Prior
 from tres_crawler.classify.reading import Reading
 from tres_crawler.classify.student import teach
 from tres_crawler.classify.svm import SvmModel
@@ -28,7 +29,6 @@ from tres_crawler.records import Example
 from tres_crawler.vectors import Floats
 
 Kind = Literal["bilstm", "kwbilstm", "svm"]
-Goal = Literal["f1", "precision", "recall"]
 Progress = Callable[[str], None]
 Indices = npt.NDArray[np.int64]
 
@@ -45,12 +45,10 @@ SHORT_WORDS = (2, 7)
 CROPPED_TOKENS = 96
 """In training a page is read from a random word on, this many words: half the time, and another page each epoch."""
 LEAST_PER_CLASS = 5
-LEAST_TO_CALIBRATE = 40
 WORDS_WEIGHT = 6.0
 """Of the margin of single words beside the network's logit: about as much as that says."""
 ENOUGH_LABELS = 200
 """From so many relevant labels on, the prior has no say any more."""
-BETA = {"f1": 1.0, "precision": 0.5, "recall": 2.0}
 
 
 @dataclass(frozen=True)
@@ -75,11 +73,7 @@ def fit(
     model, epochs = _fit(kind, examples, learned, held, prior, seed, progress)
     figures = calibrate(model, [examples[at] for at in held], goal) if len(held) else None
     if refit and len(held):
-        calibration = _calibration(model)
-        model, _ = _fit(
-            kind, examples, np.arange(len(examples)), np.array([], dtype=np.int64), prior, seed, progress, epochs
-        )
-        _set_calibration(model, calibration)
+        model = _fit_again(model, examples, prior, seed, progress, epochs)
     return Fitted(model, figures)
 
 
@@ -139,28 +133,60 @@ def _fit(
     prior: Prior,
     seed: int,
     progress: Progress,
-    epochs: int | None = None,
 ) -> tuple[NeuralModel | SvmModel, int]:
+    """A model, and after how many epochs it was best."""
     chosen = [examples[at] for at in learned]
     if kind == "svm":
         return SvmModel.fit(chosen), 1
-    lesson = Lesson.of(chosen, prior, np.random.default_rng(seed))
-    inputs = Inputs(prior, keyword_aware=kind == "kwbilstm")
     tested = Lesson.of([examples[at] for at in held], prior, None) if len(held) else None
-    network, best = _train(inputs, lesson, tested, seed, progress, epochs)
+    model, best = _network(kind, chosen, tested, prior, seed, progress)
     relevant = sum(example.weight for example in chosen if example.relevant)
     labels = sum(example.relevant and example.is_label for example in chosen)
-    calibration = Calibration(
+    model.calibration = Calibration(
         trained_weight=relevant / (relevant + 10.0),
         prior_weight=0.0 if labels >= ENOUGH_LABELS else 1.0 / (1.0 + labels / 30.0),
     )
-    model = NeuralModel(network, inputs, None, calibration)
     if unlabelled := [example.page for example in examples if example.is_met and not example.is_label]:
-        shift = prevalence(model.page_margins(unlabelled)).shift
-        model.calibration = replace(calibration, offset=shift)
+        model.calibration = replace(model.calibration, offset=prevalence(model.page_margins(unlabelled)).shift)
     # Whoever is left without words by pages that have none judges as well as it can.
     with suppress(ModelError):
         _add_words(model, chosen, seed)
+    return model, best
+
+
+def _fit_again(
+    model: NeuralModel | SvmModel,
+    examples: Sequence[Example],
+    prior: Prior,
+    seed: int,
+    progress: Progress,
+    epochs: int,
+) -> NeuralModel | SvmModel:
+    """The same of all examples; what was set by those that were held out stays."""
+    if isinstance(model, SvmModel):
+        whole = SvmModel.fit(examples)
+        whole.slope, whole.intercept, whole.threshold = model.slope, model.intercept, model.threshold
+        return whole
+    again, _ = _network(model.kind, examples, None, prior, seed, progress, epochs)
+    again.calibration = model.calibration
+    again.words = SvmModel.fit(examples) if model.words else None
+    return again
+
+
+def _network(
+    kind: Kind,
+    examples: Sequence[Example],
+    held: Lesson | None,
+    prior: Prior,
+    seed: int,
+    progress: Progress,
+    epochs: int | None = None,
+) -> tuple[NeuralModel, int]:
+    """A network with its student, not calibrated."""
+    lesson = Lesson.of(examples, prior, np.random.default_rng(seed))
+    inputs = Inputs(prior, keyword_aware=kind == "kwbilstm")
+    network, best = _train(inputs, lesson, held, seed, progress, epochs)
+    model = NeuralModel(network, inputs, None, Calibration())
     short = lesson.short_readings
     model.student = teach(prior, short, model.logits(short, anchors=True), seed)
     return model, best
@@ -313,54 +339,3 @@ def _batches(lesson: Lesson, rng: np.random.Generator) -> list[Indices]:
     order = np.argsort(lengths)
     parts = np.array_split(order, max(1, len(order) // BATCH))
     return [parts[at] for at in rng.permutation(len(parts))]
-
-
-# ---- calibration ----
-
-
-def calibrate(model: NeuralModel | SvmModel, held: Sequence[Example], goal: Goal) -> Figures:
-    """Set temperature, offset and threshold by examples the model has not seen; on another judge's word, leave them."""
-    relevant = np.array([example.relevant for example in held])
-    pages = [example.page for example in held]
-    labelled = all(example.is_label for example in held)
-    raw = model.page_margins(pages)
-    before = calibration_error(sigmoid(raw), relevant)
-    # Whole groups are held out, so now and then only one class is.
-    both = 0 < relevant.sum() < len(relevant)
-    if labelled and both and len(held) >= LEAST_TO_CALIBRATE:
-        line = LogisticRegression(C=10.0).fit(raw[:, None], relevant)
-        slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
-        if slope > 0:
-            _rescale(model, slope, intercept)
-            threshold = best_threshold(model.pages(pages), relevant, BETA[goal])
-            if isinstance(model, SvmModel):
-                model.threshold = threshold
-            else:
-                model.calibration = replace(model.calibration, threshold=threshold)
-    figures = measure(model.pages(pages), relevant, model.threshold)
-    return replace(figures, uncalibrated_error=before, is_agreement=not labelled)
-
-
-def _rescale(model: NeuralModel | SvmModel, slope: float, intercept: float) -> None:
-    if isinstance(model, SvmModel):
-        model.slope, model.intercept = slope, intercept
-    else:
-        known = model.calibration
-        model.calibration = replace(
-            known,
-            temperature=known.temperature / slope,
-            offset=known.offset + intercept * known.temperature / slope,
-        )
-
-
-def _calibration(model: NeuralModel | SvmModel) -> Calibration:
-    if isinstance(model, SvmModel):
-        return Calibration(model.slope, model.intercept, threshold=model.threshold)
-    return model.calibration
-
-
-def _set_calibration(model: NeuralModel | SvmModel, known: Calibration) -> None:
-    if isinstance(model, SvmModel):
-        model.slope, model.intercept, model.threshold = known.trained_weight, known.prior_weight, known.threshold
-    else:
-        model.calibration = known
