@@ -32,7 +32,7 @@ def test_a_focused_crawl_and_a_random_one_of_the_same_web_come_to_the_same_guess
         running_service(tmp_path, web, RELEVANCE__MODEL="prior", CRAWL__MAX_PAGES="200") as service,
     ):
         guesses = []
-        for crawl, policy in enumerate(("best-first", "random"), 1):
+        for crawl, policy in enumerate(("tres", "random"), 1):
             service.call("POST", "/api/v1/crawls", {"topic": topic(web), "crawl": {"policy": policy, "seed": 1}})
             harvest = service.wait_for(crawl, lambda now: now["state"] == "finished")["harvest_rate"]
             guesses.append((harvest, service.get(f"/{crawl}/metrics")["random_reference"]["harvest_rate"]))
