@@ -136,6 +136,10 @@ class RelevanceSettings(Section):
     anchors: Literal["student", "network"] = "student"
     """Who judges anchor texts: a small model taught by the BiLSTM, or the BiLSTM itself, which takes far longer."""
 
+    words: bool = True
+    """Whether a trained network also goes by single words, as an SVM does (docs/decisions/0021); `false` is the BiLSTM
+    as TRES has it."""
+
     vectors: str = ""
     """Word vectors: a word2vec, GloVe or fastText file; empty: those that travel with the package."""
 

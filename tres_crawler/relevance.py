@@ -135,6 +135,7 @@ class Relevance:
             found=expansion.found,
             vectors=self._settings.vectors,
             goal=self._settings.goal,
+            words=self._settings.words,
             seed=self._seed % 2**31,
             examples=examples,
             pages=known,

@@ -307,6 +307,12 @@ def test_words_are_centred_between_pages_that_were_met_and_not_learned_from(food
     assert model.calibration.words_centre == pytest.approx(half_way, abs=0.1)
 
 
+def test_a_network_is_told_to_leave_words_out(food: Prior) -> None:
+    model = fit("bilstm", few_of_many(20, 40), food, seed=1, words=False).model
+    assert isinstance(model, NeuralModel)
+    assert (model.words, model.calibration.words_weight) == (None, 0.0)
+
+
 def test_words_that_cannot_be_centred_are_left_out(food: Prior) -> None:
     few = fit("bilstm", few_of_many(5, 40), food, seed=1).model
     silent = [Example(PageText("", "", "soup" if at == 0 else "…"), at % 2 == 0, group=f"{at}") for at in range(24)]

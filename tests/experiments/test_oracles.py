@@ -12,13 +12,12 @@ import pytest
 from tres_crawler.experiments import oracles
 from tres_crawler.experiments.cells import Cell
 from tres_crawler.experiments.crawling import finished, served, started, topic_file, web_with
-from tres_crawler.experiments.oracles import MOST_OUTLINKS, Oracle, TruthfulModel
-from tres_crawler.records import Outlink, PageText
+from tres_crawler.experiments.oracles import FallingFrontier, Oracle, TruthfulModel
+from tres_crawler.records import Offer, Outlink, PageText
 from tres_crawler.simweb import truth
-from tres_crawler.simweb.model import Web
+from tres_crawler.simweb.links import links_of
+from tres_crawler.simweb.model import Page, Web
 from tres_crawler.vectors import Floats
-
-LOOKS = np.zeros(0, np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +44,49 @@ def test_a_truthful_judge_goes_by_the_address_and_leaves_anchors_to_the_other(we
     assert model.anchors(["chess", "soup"]).tolist() == [0.5, 0.5]
 
 
-def test_the_oracle_puts_relevant_pages_first_then_pages_that_lead_to_them_and_nothing_twice(web: Web) -> None:
-    oracle = Oracle(web, "games")
+def worths(oracle: Oracle, urls: Sequence[str]) -> list[float]:
+    pages = oracle.describe([Outlink(url, "") for url in urls])
+    return [oracle.worth(int(site), int(number)) for site, number in pages]
+
+
+@pytest.fixture(scope="module")
+def hub(web: Web) -> Page:
+    """A page of another topic that names some of this one."""
     number = web.topic_names.index("games")
-    gate = web.url(web.gate(web.regions_of_topic[number][0], 0))
-    urls = [web.seeds("health")[0], gate, web.seeds("games")[0], "http://nowhere.example/", web.seeds("games")[0]]
-    scores = oracle.score(None, [Outlink(url, "") for url in urls], LOOKS)  # type: ignore[arg-type]  # any page will do
-    health, to_games, games, nowhere, again = scores.tolist()
-    assert games >= 1.0 > to_games
-    assert 1.0 > health >= 0.0 > nowhere
-    assert again == pytest.approx(games - 1.0)
-    assert max(scores) < 1.0 + MOST_OUTLINKS
+    pages = (web.page(site, 0) for site in web.sites)
+    return next(
+        page for page in pages if web.truth(page) != number and worths(Oracle(web, "games"), [web.url(page)])[0] > 0.02
+    )
+
+
+def test_the_oracle_puts_relevant_pages_first_then_pages_that_lead_to_them(web: Web, hub: Page) -> None:
+    urls = [web.url(hub), web.seeds("games")[0], "http://nowhere.example/"]
+    to_games, games, nowhere = worths(Oracle(web, "games"), urls)
+    assert 2.0 > games >= 1.0 > to_games > 0.0 > nowhere
+
+
+def test_what_the_oracle_has_is_worth_nothing_and_what_is_named_already_no_more_than_that(web: Web, hub: Page) -> None:
+    oracle = Oracle(web, "games")
+    frontier = FallingFrontier(oracle)
+    seed = web.seeds("games")[0]
+
+    def placed(link: int, url: str) -> Offer:
+        return Offer(link, link, features=oracle.describe([Outlink(url, "")])[0])
+
+    frontier.place([placed(1, seed), placed(2, seed), placed(3, web.url(hub))])
+    order = []
+    for _ in range(2):
+        (best,) = frontier.offer()
+        order.append(best.link)
+        frontier.take(best)
+    assert order == [1, 3], "the same page again is worth less than what leads to others"
+    frontier.place([placed(4, web.url(hub))])
+    assert frontier.offer()[0].value == 0.0
+    other = Oracle(web, "games")
+    waiting = FallingFrontier(other)
+    waiting.place([Offer(1, 1, features=other.describe([Outlink(web.url(hub), "")])[0])])
+    other.describe([Outlink(link.url, "") for link in links_of(web, hub)])
+    assert waiting.offer()[0].value == 0.0, "all that it names is known by now"
 
 
 def test_cells_that_know_the_truth_are_run_by_the_experiments() -> None:

@@ -36,6 +36,8 @@ class Job:
     goal: Goal
     seed: int
     examples: Sequence[Example]
+    words: bool = True
+    """Whether a network also learns single words."""
     pages: int = 0
     """How many pages the crawl had when it asked."""
 
@@ -88,7 +90,7 @@ def train(job: Job, progress: Callable[[str], None] = lambda _: None) -> bytes:
     from tres_crawler.vectors import load_vectors
 
     prior = Prior(load_vectors(job.vectors), job.keywords, job.found)
-    fitted = fit(job.kind, job.examples, prior, job.goal, job.seed, progress)
+    fitted = fit(job.kind, job.examples, prior, job.goal, job.seed, progress, words=job.words)
     figures = asdict(fitted.figures) if fitted.figures else {}
     labels = sum(example.is_label for example in job.examples)
     relevant = sum(example.relevant for example in job.examples)

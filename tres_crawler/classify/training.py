@@ -66,11 +66,12 @@ def fit(
     seed: int = 0,
     progress: Progress = lambda _: None,
     refit: bool = True,
+    words: bool = True,
 ) -> Fitted:
     """Train on most of the examples, calibrate and choose the threshold on the rest, then learn from that rest too."""
     _check(examples)
     learned, held = split(examples, seed)
-    model, epochs = _fit(kind, examples, learned, held, prior, seed, progress)
+    model, epochs = _fit(kind, examples, learned, held, prior, seed, progress, words)
     figures = calibrate(model, [examples[at] for at in held], goal) if len(held) else None
     if refit and len(held):
         model = _fit_again(model, examples, prior, seed, progress, epochs)
@@ -78,14 +79,19 @@ def fit(
 
 
 def cross_validate(
-    kind: Kind, examples: Sequence[Example], prior: Prior, seed: int = 0, progress: Progress = lambda _: None
+    kind: Kind,
+    examples: Sequence[Example],
+    prior: Prior,
+    seed: int = 0,
+    progress: Progress = lambda _: None,
+    words: bool = True,
 ) -> list[tuple[Figures, Floats, Indices]]:
     """Stratified five-fold cross-validation, groups kept whole: figures, probabilities and places of each fold."""
     _check(examples)
     told = []
     for number, (rest, tested) in enumerate(folds(examples, seed)):
         progress(f"{kind}: fold {number + 1} of {FOLDS}")
-        fitted = fit(kind, [examples[at] for at in rest], prior, seed=seed, refit=False)
+        fitted = fit(kind, [examples[at] for at in rest], prior, seed=seed, refit=False, words=words)
         probabilities = fitted.model.pages([examples[at].page for at in tested])
         relevant = np.array([examples[at].relevant for at in tested])
         told.append((measure(probabilities, relevant, fitted.model.threshold), probabilities, tested))
@@ -133,6 +139,7 @@ def _fit(
     prior: Prior,
     seed: int,
     progress: Progress,
+    words: bool,
 ) -> tuple[NeuralModel | SvmModel, int]:
     """A model, and after how many epochs it was best."""
     chosen = [examples[at] for at in learned]
@@ -150,7 +157,8 @@ def _fit(
         model.calibration = replace(model.calibration, offset=prevalence(model.page_margins(unlabelled)).shift)
     # Whoever is left without words by pages that have none judges as well as it can.
     with suppress(ModelError):
-        _add_words(model, chosen, seed)
+        if words:
+            _add_words(model, chosen, seed)
     return model, best
 
 

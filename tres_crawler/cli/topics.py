@@ -136,7 +136,16 @@ def train_topic(
         found = sum(example.relevant for example in examples)
         told: dict[str, Any] = {"model": "prior", "relevant": found, "needed": LEAST_POSITIVES}
     else:
-        job = Job(relevance.model, wanted.keywords, expansion.found, relevance.vectors, relevance.goal, 0, examples)
+        job = Job(
+            relevance.model,
+            wanted.keywords,
+            expansion.found,
+            relevance.vectors,
+            relevance.goal,
+            0,
+            examples,
+            relevance.words,
+        )
         meta, _ = unpack(train(job, say), "The judge")
         told = {"model": meta["kind"], **meta["figures"]}
         relevant = sum(example.relevant for example in given)
@@ -201,7 +210,7 @@ def _folds(job: Job, given: list[Example]) -> dict[str, float]:
     from tres_crawler.classify.training import cross_validate
 
     prior = Prior(load_vectors(job.vectors), job.keywords, job.found)
-    figures = [figures for figures, _, _ in cross_validate(job.kind, given, prior, progress=sayer())]
+    figures = [figures for figures, _, _ in cross_validate(job.kind, given, prior, progress=sayer(), words=job.words)]
     names = ("prevalence", "precision", "recall", "macro_f1")
     return {name: sum(getattr(fold, name) for fold in figures) / len(figures) for name in names}
 

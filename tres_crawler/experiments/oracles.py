@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeGuard
 
 import numpy as np
 
@@ -21,16 +22,16 @@ from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.experiments.crawling import scaled
 from tres_crawler.founding import create_crawl
-from tres_crawler.policies.policy import Floats, Policy, Surroundings
+from tres_crawler.frontier.scored import RescoredFrontier
+from tres_crawler.policies.policy import Floats, Numbers, PageFact, PlainPolicy, Policy, Surroundings
 from tres_crawler.policies.registry import create_policy
-from tres_crawler.policies.scored import ScoredPolicy
-from tres_crawler.records import Outlink, PageText, Summary
+from tres_crawler.records import Offer, Outlink, PageText, Summary
 from tres_crawler.relevance import Relevance
 from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.links import links_of
 from tres_crawler.simweb.model import Page, Web
-from tres_crawler.store import crawls
-from tres_crawler.store.database import Database
+from tres_crawler.store import crawls, links
+from tres_crawler.store.database import Change, Database
 from tres_crawler.store.datadir import DataDir
 from tres_crawler.store.pages import PageRecord
 from tres_crawler.topic import load_topic
@@ -41,6 +42,8 @@ STAND_IN = "best-first"
 MOST_OUTLINKS = 100
 KEPT = 300_000
 """Links lead to the same pages again and again."""
+NOWHERE = (-1, -1)
+"""Where a link leads that does not answer, or may not be asked."""
 
 
 class TruthfulModel:
@@ -62,37 +65,107 @@ class TruthfulModel:
         return self._beside.anchors(anchors)
 
 
-class Oracle:
-    """Scores links by truth: those to relevant pages first, then those to pages with most relevant outlinks.
+Content = tuple[int, int]
+"""Site and number of a page; copies of it have the same."""
 
-    Among relevant pages, too, the one with more relevant outlinks comes first. A content that a link was found to
-    before is worth nothing again.
+
+class Oracle:
+    """Knows what links lead to: relevant pages first, then pages that name most relevant ones nobody has named yet.
+
+    It is greedy and looks one step ahead, so it is no bound: whoever goes a longer way for more may have more.
     """
 
     def __init__(self, web: Web, topic: str) -> None:
         self._web = web
         self._number = web.topic_names.index(topic)
-        self._found: set[tuple[int, int]] = set()
-        self._relevant_outlinks = lru_cache(maxsize=KEPT)(self._count)
+        self._taken: set[Content] = set()
+        self._named: set[Content] = set()
+        self._names = lru_cache(maxsize=KEPT)(self._relevant_targets)
         self._led_to = lru_cache(maxsize=KEPT)(lambda url: resolve(web, *split(url))[1])
 
-    def score(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats) -> Floats:
-        return np.array([self._worth(outlink.url) for outlink in outlinks], np.float32)
+    def describe(self, outlinks: Sequence[Outlink]) -> Floats:
+        """The pages that links lead to, by site and number, which are thereby named."""
+        pages = [self._led_to(outlink.url) for outlink in outlinks]
+        self._named.update(self._content(page) for page in pages if page)
+        rows = [(page.site, page.number) if self._answers(page) else NOWHERE for page in pages]
+        return np.array(rows, np.float32).reshape(-1, len(NOWHERE))
 
-    def _worth(self, url: str) -> float:
-        page = self._led_to(url)
-        if page is None or self._web.is_broken(page) or self._web.is_forbidden(page):
+    def worth(self, site: int, number: int) -> float:
+        if (site, number) == NOWHERE:
             return -1.0
-        shown = self._web.shown(page)
-        content = (shown.site, shown.number)
-        relevant = self._web.truth(page) == self._number and content not in self._found
-        self._found.add(content)
-        return float(relevant) + self._relevant_outlinks(page) / (MOST_OUTLINKS + 1)
+        page = self._page(site, number)
+        content = self._content(page)
+        if content in self._taken:
+            return 0.0
+        relevant = self._web.truth(page) == self._number
+        return float(relevant) + len(self._names(page) - self._named) / (MOST_OUTLINKS + 1)
 
-    def _count(self, page: Page) -> int:
-        links = (self._led_to(link.url) for link in links_of(self._web, page))
-        different = {(other.site, other.number) for other in links if other and self._web.truth(other) == self._number}
-        return min(len(different), MOST_OUTLINKS)
+    def take(self, site: int, number: int) -> None:
+        if (site, number) != NOWHERE:
+            self._taken.add(self._content(self._page(site, number)))
+
+    def _page(self, site: int, number: int) -> Page:
+        return self._web.page(self._web.sites[site], number)
+
+    def _answers(self, page: Page | None) -> TypeGuard[Page]:
+        return page is not None and not self._web.is_broken(page) and not self._web.is_forbidden(page)
+
+    def _content(self, page: Page) -> Content:
+        shown = self._web.shown(page)
+        return shown.site, shown.number
+
+    def _relevant_targets(self, page: Page) -> frozenset[Content]:
+        pages = (self._led_to(link.url) for link in links_of(self._web, page))
+        relevant = {self._content(other) for other in pages if other and self._web.truth(other) == self._number}
+        return frozenset(sorted(relevant)[:MOST_OUTLINKS])
+
+
+class FallingFrontier(RescoredFrontier):
+    """What links are worth only falls: the first that is still worth what it was is the best."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        super().__init__(lambda placed: [oracle.worth(*_page(link)) for link in placed])
+        self._oracle = oracle
+
+    def offer(self) -> list[Offer]:
+        while offers := super().offer():
+            whole = self._whole[offers[0].link]
+            if self._score([whole])[0] >= offers[0].promise:
+                return offers
+            super().take(whole)
+            self.place([whole])
+        return []
+
+    def take(self, offer: Offer) -> None:
+        self._oracle.take(*_page(self._whole[offer.link]))
+        super().take(offer)
+
+
+class OraclePolicy(PlainPolicy):
+    """A link's page is all its features."""
+
+    def __init__(self, crawl: int, oracle: Oracle) -> None:
+        super().__init__(crawl, FallingFrontier(oracle))
+        self._oracle = oracle
+
+    async def restore(self, database: Database, pages: Sequence[PageFact], judge_version: int) -> None:
+        self.frontier.place(await links.waiting_with_features(database, self._crawl))
+
+    def describe_seeds(self, seeds: Sequence[Outlink], sites: Numbers) -> Floats:
+        return self._oracle.describe(seeds)
+
+    def arrive(
+        self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
+    ) -> tuple[Floats, list[Change]]:
+        return self._oracle.describe(outlinks), []
+
+    def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
+        return self._oracle.describe(outlinks)
+
+
+def _page(link: Offer) -> Content:
+    assert link.features is not None
+    return int(link.features[0]), int(link.features[1])
 
 
 async def crawled(given: argparse.Namespace) -> Summary:
@@ -115,7 +188,7 @@ async def crawled(given: argparse.Namespace) -> Summary:
     oracle = Oracle(web, topic.name)
 
     def make_policy(around: Surroundings) -> Policy:
-        return ScoredPolicy(around.crawl, oracle.score) if given.policy == "oracle" else create_policy(around)
+        return OraclePolicy(around.crawl, oracle) if given.policy == "oracle" else create_policy(around)
 
     with DataDir(given.data_dir) as folder:
         async with Database(folder.url) as database:
