@@ -14,6 +14,7 @@ from tests.commands import tres
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments import afterwards, cells, crawling, focused, focused_plots, harvests, judges
 from tres_crawler.experiments.cells import Cell
+from tres_crawler.experiments.matrix import Row
 from tres_crawler.experiments.plan import Plan
 from tres_crawler.experiments.report import Check, joined
 from tres_crawler.simweb.describe import split
@@ -206,10 +207,13 @@ def test_what_counts_for_the_matrix_alone_is_not_ignored_by_other_parts(given: d
 
 
 def test_figures_as_json_are_one_report_however_many_parts(tmp_path: Path) -> None:
-    done = tres("bench", "focused", "--only-kept", "--keep", "kept", "--json", cwd=tmp_path)
+    cell = Row("ache", "50", "ache").cells(Plan(lambda _: None).of(2000, 3))[0]
+    known = {"topic": cell.topic, "harvest": 0.3, "relevant_sites": 2, "pages": 2000, "curve": [[2000, 600, 2]]}
+    (tmp_path / f"{cell.name}.json").write_text(json.dumps({"figures": {**known, "lives": [{"growth": []}]}}))
+    done = tres("bench", "focused", "--only-kept", "--keep", ".", "--json", cwd=tmp_path)
     told = json.loads(done.stdout)
     assert (told["bench"], told["settings"]["part"], told["checks"]) == ("focused", "matrix", [])
-    assert {row["part"] for row in told["rows"]} == {"webs"}
+    assert [row["part"] for row in told["rows"]] == ["matrix", "webs", "webs", "over time"]
     plan = Plan(lambda _: None)
     both = [plan.report(part, [{"way": part}], [Check.at_least("points", 1, 0)]) for part in ("learn", "front")]
     one = joined(both)

@@ -31,7 +31,8 @@ def figures(topic: str, harvest: float, sites: int, pages: int = 1000) -> Mappin
     curve = [[n, int(n * harvest), sites] for n in range(100, pages + 1, 100)]
     lives = [{"growth": [[50, 3, 100], [100, 5, 200]]}]
     return {
-        "topic": topic, "harvest": harvest, "relevant_sites": sites, "pages": pages, "curve": curve, "lives": lives
+        "topic": topic, "harvest": harvest, "relevant_sites": sites, "pages": pages, "curve": curve, "lives": lives,
+        "judge": {"precision": 0.9},
     }  # fmt: skip
 
 
@@ -88,57 +89,10 @@ def test_webs_for_choosing_and_for_reporting_differ_in_everything() -> None:
             assert changed - SITE_PARAMETERS, (mine, theirs)
 
 
-def test_goals_are_checked_by_the_rows_that_were_measured() -> None:
-    ours = found(
-        tres=(0.6, 100), best_first=(0.4, 90), ache=(0.3, 120), async_=(0.1, 5), oracle=(0.9, 80), random=(0.05, 9)
-    )
-    checks = {check.name: (check.value, check.holds) for check in report_of(plan(), ours).checks}
-    assert checks["MAX 50: tres : ache, the best of ache"] == (2.0, True)
-    assert checks["MAX 50: tres : best-first"] == (1.5, True)
-    assert checks["MAX 50: tres : oracle"] == (0.67, False)
-    assert checks["MAX none: tres - best-first, the best other, points"] == (20.0, True)
-    assert checks["MAX 5:2: relevant sites, tres : ache, the most of all others"] == (0.83, False)
-    assert checks["MAX 50: most points behind best-first after 500 pages"] == (-20.0, True)
-    assert checks["MAX 50: pages until 80 % of tres's final rate, warm"] == (100, True)
-    assert not any(name.startswith("MAX 100") for name in checks), "what was not measured is not judged"
-
-
-def test_rows_that_are_not_whole_yet_are_compared_on_the_topics_they_share() -> None:
-    mine, bound = Row("tres", "50", "tres"), Row("oracle", "50", "oracle")
-
-    def ratio(*of_bound: Mapping[str, Any]) -> float | None:
-        checks = report_of(plan(), {mine: [figures("sports", 0.6, 1)], bound: of_bound}).checks
-        return next(check.value for check in checks if check.name == "MAX 50: tres : oracle")
-
-    assert ratio(figures("sports", 0.9, 1), figures("hardware", 0.1, 1)) == 0.67
-    assert ratio(figures("food", 0.9, 1)) is None
-
-
-@pytest.mark.parametrize("cap", ["none", "5:2"])
-def test_a_policy_that_has_only_an_easy_topic_by_now_is_compared_on_that_topic(cap: str) -> None:
-    mine = [figures("sports", 0.6, 100), figures("hardware", 0.2, 10)]
-    rows = {Row("tres", cap, "tres"): mine, Row("ache", cap, "ache"): [figures("sports", 0.595, 80)]}
-    checks = {
-        check.name.partition(":")[2]: check.value for check in report_of(plan(), rows).checks if cap in check.name
-    }
-    points, sites = checks.values()
-    assert (points, sites) == (0.5, 1.25), checks
-    apart = {Row("tres", cap, "tres"): mine, Row("ache", cap, "ache"): [figures("food", 0.9, 1)]}
-    assert not any(cap in check.name for check in report_of(plan(), apart).checks)
-
-
-def test_how_far_it_is_behind_is_told_on_the_topics_both_have() -> None:
-    rows = {
-        Row("tres", "50", "tres"): [figures("sports", 0.6, 1), figures("hardware", 0.1, 1)],
-        Row("best-first", "50", "best-first"): [figures("sports", 0.5, 1)],
-    }
-    (behind,) = [check.value for check in report_of(plan(), rows).checks if "most points behind" in check.name]
-    assert behind == -10.0
-
-
 def test_a_row_has_mean_and_spread_by_topic_and_the_output_says_which_webs() -> None:
     report = report_of(plan(), found(tres=(0.6, 100)))
     row = report.rows[0]
+    assert row["judge_precision"] == "0.90 0.90 0.90"
     assert (row["policy"], row["max"], row["sports"], row["food_sites"], row["all"]) == (
         "tres",
         "50",
@@ -153,19 +107,38 @@ def test_a_row_has_mean_and_spread_by_topic_and_the_output_says_which_webs() -> 
     }
 
 
-def test_orders_of_the_paper_stand_beside_ours() -> None:
-    ours = {("tres", "none"): (50.0, 90.0), ("ache", "none"): (40.0, 80.0), ("random", "none"): (5.0, 9.0)}
-    harvest, sites = orderings(ours)
+def test_harvest_over_time_is_that_of_each_tenth_of_the_pages() -> None:
+    falling = [[100, 100, 1], [500, 500, 1], [1000, 500, 1], [1003, 500, 1]]
+    rows = {Row("tres", "50", "tres"): [{**figures("food", 0.5, 1), "curve": falling}]}
+    (told,) = [row for row in report_of(plan(), rows).rows if row["part"] == "over time"]
+    assert (told["policy"], told["topic"]) == ("tres", "food")
+    assert told["harvest_in_each_tenth_of_the_pages"] == "100 100 100 100 99 0 0 0 0 0"
+
+
+def test_orders_of_the_paper_stand_beside_ours_and_those_of_its_own_settings() -> None:
+    ours = {
+        ("tres", "none"): (50.0, 90.0),
+        ("tres-paper", "none"): (30.0, 95.0),
+        ("ache", "none"): (40.0, 80.0),
+        ("random", "none"): (5.0, 9.0),
+    }
+    harvest, sites, of_paper, _ = orderings(ours)
     assert harvest["in_the_paper"] == "tres 96 > ache 55 > random 5"
     assert harvest["here"] == "tres 50 > ache 40 > random 5"
-    assert harvest["pairs_alike"] == "3 of 3"
+    assert (harvest["as_tres"], harvest["pairs_alike"]) == ("tres", "3 of 3")
     assert sites["in_the_paper"].startswith("ache 1725 > tres 72")
     assert sites["pairs_alike"] == "2 of 3"
+    assert (of_paper["as_tres"], of_paper["here"]) == ("tres-paper", "ache 40 > tres 30 > random 5")
+    assert of_paper["pairs_alike"] == "2 of 3"
 
 
 def test_the_matrix_has_pictures_of_curves_fronts_and_growth(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    drawn = focused_plots.plot(report_of(plan(), found(tres=(0.6, 100), ache=(0.3, 120))), tmp_path)
+    report = report_of(plan(), found(tres=(0.6, 100), ache=(0.3, 120), tres_async=(0.4, 90), oracle=(0.9, 200)))
+    assert list(report.settings["pareto"]["food"]) == ["tres", "ache", "tres-async"], "what knows the truth is no rival"
+    assert list(report.settings["growth"]) == ["tres"], "the others have no tree"
+    assert report.settings["growth_of"] == "sports, one crawl"
+    drawn = focused_plots.plot(report, tmp_path)
     assert [path.name for path in drawn] == [f"focused-matrix-{name}.png" for name in ("curves", "pareto", "growth")]
     assert all(path.stat().st_size > 5000 for path in drawn)
 
@@ -175,6 +148,8 @@ async def test_what_is_kept_is_reported_without_running_anything(tmp_path: Path)
     cell = Row("ache", "50", "ache").cells(some)[1]
     assert isinstance(cell, Cell)
     (tmp_path / f"{cell.name}.json").write_text(json.dumps({"figures": figures("food", 0.3, 12)}))
+    other = Row("tres", "50", "tres").cells(some)[0]
+    (tmp_path / f"{other.name}.json").write_text("{}")
     report = await run_matrix(some)
     assert [(row["policy"], row["crawls"], row["sports"], row["food"]) for row in report.rows[:1]] == [
         ("ache", 1, "–", "30.0")
@@ -187,6 +162,7 @@ async def test_what_is_kept_is_reported_without_running_anything(tmp_path: Path)
         (["--max", "many"], "--max: 'many' is not a cap"),
         (["--family", "reports"], 'There is no family of webs "reports". Did you mean "report"?'),
         (["--only-kept"], "--only-kept needs --keep DIR"),
+        (["--only-kept", "--keep", "typo"], "typo has none of these 819 crawls. Run them: leave out --only-kept."),
         (["--policy", "sync", "--max", "10"], "The matrix has no row of sync under MAX 10"),
         (["--pages", "100001"], "has 100,000 pages; a crawl of 100,001 cannot be measured on it"),
     ],
@@ -195,3 +171,4 @@ def test_bad_input_is_refused_before_anything_runs(given: list[str], told: str, 
     done = tres("bench", "focused", *given, cwd=tmp_path)
     assert done.returncode == 2
     assert told in done.stderr
+    assert not any(tmp_path.iterdir())

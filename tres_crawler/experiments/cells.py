@@ -225,10 +225,9 @@ def _kept(cell: Cell, keep: Path | None) -> Figures | None:
     if keep is None:
         return None
     try:
-        kept = json.loads((keep / f"{cell.name}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        figures: Figures = json.loads((keep / f"{cell.name}.json").read_text(encoding="utf-8"))["figures"]
+    except (OSError, ValueError, LookupError, TypeError):
         return None
-    figures: Figures = kept["figures"]
     return figures
 
 

@@ -31,6 +31,8 @@ def plot(report: Report, folder: Path) -> list[Path]:
         draw, panels = DRAWN[name]
         figure, axes = pyplot.subplots(1, panels, figsize=(9 if panels == 1 else 6 * panels, 6), layout="constrained")
         draw(report.settings[name], axes)
+        if of := report.settings.get(f"{name}_of"):
+            figure.suptitle(of)
         path = folder / f"focused-{report.settings['part']}-{name}.png"
         try:
             figure.savefig(path, dpi=110)

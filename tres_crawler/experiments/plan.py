@@ -59,7 +59,7 @@ class Plan:
             raise ConfigError(f'There is no family of webs "{self.family}".{nearest(self.family, FAMILIES)}')
         if self.only_kept and not self.keep:
             raise ConfigError("--only-kept needs --keep DIR: where finished crawls are.")
-        if self.keep:
+        if self.keep and not self.only_kept:
             try:
                 self.keep.mkdir(parents=True, exist_ok=True)
             except OSError as error:

@@ -25,16 +25,28 @@ class Check:
     holds: bool
 
     @classmethod
-    def at_least(cls, name: str, value: float | None, goal: float) -> Check:
-        return cls(name, value, f"at least {goal:g}", value is not None and value >= goal)
+    def at_least(cls, name: str, value: float | None, goal: float, digits: int | None = None) -> Check:
+        """Compared as it is and shown with so many digits, as all others."""
+        return cls(name, _shown(value, digits), f"at least {goal:g}", value is not None and value >= goal)
 
     @classmethod
-    def at_most(cls, name: str, value: float | None, goal: float) -> Check:
-        return cls(name, value, f"at most {goal:g}", value is not None and value <= goal)
+    def more_than(cls, name: str, value: float | None, goal: float, digits: int | None = None) -> Check:
+        return cls(name, _shown(value, digits), f"more than {goal:g}", value is not None and value > goal)
+
+    @classmethod
+    def at_most(cls, name: str, value: float | None, goal: float, digits: int | None = None) -> Check:
+        return cls(name, _shown(value, digits), f"at most {goal:g}", value is not None and value <= goal)
 
     @classmethod
     def near(cls, name: str, value: float | None, goal: float, within: float) -> Check:
         return cls(name, value, f"{goal:g} ± {within:g}", value is not None and abs(value - goal) <= within)
+
+    def named(self, name: str) -> Check:
+        return replace(self, name=name)
+
+
+def _shown(value: float | None, digits: int | None) -> float | None:
+    return value if value is None or digits is None else round(value, digits)
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ def joined(reports: Sequence[Report]) -> Report:
         reports[0].bench,
         {part: report.settings for part, report in by_part.items()},
         [{"part": part, **row} for part, report in by_part.items() for row in report.rows],
-        [replace(check, name=f"{part}: {check.name}") for part, report in by_part.items() for check in report.checks],
+        [check.named(f"{part}: {check.name}") for part, report in by_part.items() for check in report.checks],
     )
 
 
