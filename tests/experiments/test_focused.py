@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.commands import tres
+from tests.commands import TRES, environment, tres
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments import afterwards, cells, crawling, focused, focused_plots, harvests, judges
 from tres_crawler.experiments.cells import Cell
@@ -220,3 +224,33 @@ def test_figures_as_json_are_one_report_however_many_parts(tmp_path: Path) -> No
     assert list(one.settings) == ["learn", "front"]
     assert one.rows == [{"part": "learn", "way": "learn"}, {"part": "front", "way": "front"}]
     assert [check.name for check in one.checks] == ["learn: points", "front: points"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_bench_that_is_broken_off_leaves_no_process_and_goes_on_where_it_was(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    command = [*TRES, "bench", "focused", "--quick", "--keep", "kept", "--jobs", "1"]
+    scratch = {**environment(), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, cwd=tmp_path, env=scratch, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        assert any(line.startswith("1 of 2: ") for line in process.stderr), "it tells of its first crawl"
+        while len(processes_about(tmp_path)) < 2:
+            assert process.poll() is None, "the second crawl and its web run"
+            sleep(0.05)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode not in (0, None)
+    assert not processes_about(tmp_path)
+    (first,) = (tmp_path / "kept").glob("*.json")
+    done = tres("bench", "focused", "--quick", "--keep", "kept", "--only-kept", "--json", cwd=tmp_path)
+    assert [row["crawls"] for row in json.loads(done.stdout)["rows"] if row["part"] == "matrix"] == [1], first
+
+
+def processes_about(folder: Path) -> list[str]:
+    """Commands that are running and have the folder's name in them."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [command for command in found if str(folder) in command]

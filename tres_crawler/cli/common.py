@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import signal
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
@@ -45,8 +46,13 @@ def console() -> Console:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work)
+    """SIGTERM breaks it off as Ctrl-C does, so that processes it has started end with it; a crawl knows better."""
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(work)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def readable(data_dir: Path, settings: Settings) -> DataDir:
