@@ -23,8 +23,9 @@ RELEVANT_PARENT, OTHER_PARENT = 1, 2
 FIRST_WORDS = 3
 SMOOTHING = 0.5
 LEARN_FIRST = 25
-LEARN_GROWTH = 1.15
-"""The classifier takes over what it has counted when the pages have grown so much, and all links are scored anew."""
+LEARN_GROWTH = 1.05
+"""The classifier takes over what it has counted when the pages have grown so much, and all links are scored anew: on
+four tuning webs 2.5 points better than 1.15. Half or twice of the other numbers here are no better."""
 
 
 class AchePolicy(RelivedPolicy):
