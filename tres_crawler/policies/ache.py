@@ -25,7 +25,7 @@ SMOOTHING = 0.5
 LEARN_FIRST = 25
 LEARN_GROWTH = 1.05
 """The classifier takes over what it has counted when the pages have grown so much, and all links are scored anew: on
-four tuning webs 2.5 points better than 1.15. Half or twice of the other numbers here are no better."""
+four tuning webs 2.5 points better than 1.15. A smoothing of 0.1 or 2, or twice the words, find no more."""
 
 
 class AchePolicy(RelivedPolicy):
