@@ -46,13 +46,20 @@ def console() -> Console:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """SIGTERM breaks it off as Ctrl-C does, so that processes it has started end with it; a crawl knows better."""
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(work)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    """To its end; SIGTERM breaks it off as Ctrl-C does, so that processes it has started end with it."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        try:
+            return runner.run(_cancellable(work))
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+
+
+async def _cancellable(work: Coroutine[Any, Any, T]) -> T:
+    task = asyncio.current_task()
+    assert task
+    # Who ends otherwise, as a crawl does, puts a handler of its own in the place of this one.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work
 
 
 def readable(data_dir: Path, settings: Settings) -> DataDir:
