@@ -67,7 +67,7 @@ VARIANTS = (
     *(Row("tres, SVM judge", cap, "tres", (("relevance.model", "svm"),)) for cap in ("10", "5:2")),
     *(Row("tres, BiLSTM alone", cap, "tres", (("relevance.words", "false"),)) for cap in ("10", "5:2")),
     *(Row("ache, SVM judge", cap, "ache", (("relevance.model", "svm"),)) for cap in ("50", "10")),
-    *(Row("tres, balanced", cap, "tres", (("crawl.objective", "balanced"),)) for cap in ("50", "none")),
+    *(Row("tres, balanced", cap, "tres", (("crawl.objective", "balanced"),)) for cap in ("50", "none", "5:2")),
     Row("tres, NH", "10", "tres", (("features.site", "false"),)),
     *(
         Row(f"{name}, one slot", "50", name, (("fetch.slots", "1"),))
