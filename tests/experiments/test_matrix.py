@@ -16,6 +16,7 @@ from tres_crawler.experiments.matrix import Row, chosen_rows, report_of
 from tres_crawler.experiments.matrix import matrix as run_matrix
 from tres_crawler.experiments.orderings import orderings
 from tres_crawler.experiments.plan import Plan
+from tres_crawler.experiments.spending import KINDS
 from tres_crawler.policies.registry import POLICIES
 from tres_crawler.simweb.params import FAMILIES, WebParams
 
@@ -113,6 +114,17 @@ def test_harvest_over_time_is_that_of_each_tenth_of_the_pages() -> None:
     (told,) = [row for row in report_of(plan(), rows).rows if row["part"] == "over time"]
     assert (told["policy"], told["topic"]) == ("tres", "food")
     assert told["harvest_in_each_tenth_of_the_pages"] == "100 100 100 100 99 0 0 0 0 0"
+
+
+def test_what_pages_were_is_told_in_per_cent_by_the_crawls_that_kept_it() -> None:
+    def spending(relevant: int) -> dict[str, int]:
+        return {**dict.fromkeys(KINDS, 0), "relevant": relevant, "off_topic": 1000 - relevant}
+
+    crawls = [{**figures("food", 0.5, 1), "pages": 1000, "spent": spending(relevant)} for relevant in (500, 700)]
+    older = figures("food", 0.5, 1)
+    rows = {Row("tres", "50", "tres"): [*crawls, older], Row("ache", "50", "ache"): [older]}
+    (told,) = [row for row in report_of(plan(), rows).rows if row["part"].startswith("what pages were")]
+    assert (told["policy"], told["relevant"], told["off_topic"], told["copies"]) == ("tres", 60.0, 40.0, 0.0)
 
 
 def test_orders_of_the_paper_stand_beside_ours_and_those_of_its_own_settings() -> None:

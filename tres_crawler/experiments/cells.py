@@ -29,6 +29,7 @@ from tres_crawler.experiments.crawling import (
 from tres_crawler.experiments.judges import TEACHER, Judges, Lesson
 from tres_crawler.experiments.ranking import ranking
 from tres_crawler.experiments.report import Say
+from tres_crawler.experiments.spending import spent
 from tres_crawler.policies.registry import LEARNERS, settled
 from tres_crawler.resources import shipped
 from tres_crawler.simweb import truth
@@ -215,7 +216,7 @@ def _by_truth(web: Web, log: Path, topic: str) -> dict[str, Any]:
     judged = truth.judge(web, requests, topic)
     names = ("harvest", "pages", "relevant_pages", "relevant_sites", "repeats")
     values = (judged.harvest_rate, judged.pages, judged.relevant_pages, judged.relevant_sites, judged.repeats)
-    return {**dict(zip(names, values, strict=True)), "curve": curve}
+    return {**dict(zip(names, values, strict=True)), "curve": curve, "spent": spent(web, requests, topic)}
 
 
 # ---- keeping ----

@@ -17,6 +17,7 @@ from tres_crawler.experiments.harvests import late, spread, spread_of
 from tres_crawler.experiments.orderings import orderings
 from tres_crawler.experiments.plan import Plan
 from tres_crawler.experiments.report import Report
+from tres_crawler.experiments.spending import KINDS
 from tres_crawler.policies.registry import POLICIES
 from tres_crawler.simweb.params import FAMILIES
 
@@ -123,11 +124,12 @@ def report_of(plan: Plan, found: Mapping[Row, Sequence[Figures]]) -> Report:
     rows = [*(_row(row, figures, topics) for row, figures in found.items()), *_webs(plan.family)]
     means = {(row.name, row.cap): (100 * harvest(f), sites(f)) for row, f in found.items()}
     at_fifty = {row.name: figures for row, figures in found.items() if row.cap == "50"}
+    went_into = [_spent(row, told) for row, f in found.items() if (told := [one for one in f if "spent" in one])]
     over_time = [row for key, f in found.items() if key.name in KEY for row in _over_time(key, f, topics)]
     by_name = {(row.name, row.cap): figures for row, figures in found.items()}
     return plan.report(
         "matrix",
-        [*rows, *over_time, *orderings(means)],
+        [*rows, *went_into, *over_time, *orderings(means)],
         checks_of(by_name, plan.pages or 0),
         family=plan.family,
         scale=plan.scale,
@@ -179,6 +181,12 @@ def _over_time(row: Row, figures: Sequence[Figures], topics: Sequence[str]) -> I
                 "topic": topic,
                 "harvest_in_each_tenth_of_the_pages": shown,
             }
+
+
+def _spent(row: Row, figures: Sequence[Figures]) -> dict[str, Any]:
+    """What the pages were, in per cent; a crawl that was kept by an older program does not tell."""
+    shares = {kind: round(100 * mean(f["spent"][kind] / f["pages"] for f in figures), 1) for kind in KINDS}
+    return {"part": "what pages were, in per cent", "policy": row.name, "max": row.cap, **shares}
 
 
 def _tenths(curve: Sequence[Sequence[int]]) -> list[float]:
