@@ -194,6 +194,10 @@ class FrontierSettings(Section):
     draws: int = Field(2048, ge=1)
     """Links that a choice values while there are fewer leaves: as many of each. TRES, Alg. 2 values one of each."""
 
+    shortlist: int = Field(1024, ge=0)
+    """The best links of earlier choices, so many at most, that a choice values again (docs/decisions/0023). TRES has
+    none: 0."""
+
 
 class FeatureSettings(Section):
     """What a link looks like to the frontier's tree and to the learner."""

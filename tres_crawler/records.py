@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -70,13 +70,18 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offers:
-    """What the leaves of a tree put forward, as columns with a row for each offer, in order of leaf."""
+    """Links that the leaves of a tree put forward, as columns with a row for each."""
 
     links: npt.NDArray[np.int32]
     hosts: npt.NDArray[np.int32]
     leaves: npt.NDArray[np.int32]
     features: npt.NDArray[np.float32]
     """The row that each link was placed with."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Offers]) -> Offers:
+        """The rows of all parts, one part after the other."""
+        return cls(*(np.concatenate([getattr(part, column.name) for part in parts]) for column in fields(cls)))
 
     def __len__(self) -> int:
         return len(self.links)

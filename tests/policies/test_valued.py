@@ -116,3 +116,47 @@ def test_a_better_draw_of_a_free_host_is_no_reason_to_wait() -> None:
     frontier.place(Offer(n, n, features=np.array([0.1 if n % 2 else 0.9], np.float32)) for n in range(1, 41))
     # One leaf with good and bad links: with nothing under way, an empty answer would end the crawl's life.
     assert all(len(offered(frontier)) == 1 for _ in range(50))
+
+
+def frontier_that_remembers(eagerness: float = 1.0) -> ValuedFrontier:
+    """Link n of 500 is on host n and worth n / 1,000; twenty are drawn at a time, eight remembered, all met by now."""
+    rng = np.random.default_rng(1)
+    tree = TreeFrontier(Tree(1), rng, draws=20)
+    frontier = ValuedFrontier(
+        tree, lambda features, hosts: features[:, 0], eagerness, lambda host: False, rng, shortlist=8
+    )
+    frontier.place(Offer(n, n, features=np.array([n / 1000], np.float32)) for n in range(1, 501))
+    for _ in range(300):
+        frontier.offer()
+    return frontier
+
+
+def test_the_best_links_that_were_ever_drawn_are_looked_at_again() -> None:
+    frontier = frontier_that_remembers()
+    assert all(offered(frontier)[:5] == [500, 499, 498, 497, 496] for _ in range(20))
+
+
+def test_of_remembered_links_those_that_are_gone_or_whose_host_rests_are_not_offered() -> None:
+    frontier = frontier_that_remembers()
+    frontier.take(Offer(500, 500))
+    frontier.drop(499)
+    frontier.hold(498)
+    assert offered(frontier)[:2] == [497, 496]
+    frontier.release(498)
+    assert offered(frontier)[:2] == [498, 497]
+
+
+def test_a_remembered_link_is_worth_waiting_for_while_its_host_rests() -> None:
+    frontier = frontier_that_remembers(eagerness=0.0)
+    frontier.hold(500)
+    assert all(offered(frontier) == [] for _ in range(20))
+    frontier.release(500)
+    assert offered(frontier) == [500]
+
+
+def test_a_link_that_is_drawn_and_remembered_is_offered_once() -> None:
+    frontier = frontier_that_remembers()
+    frontier.exploration = 0.5
+    for _ in range(50):
+        links = offered(frontier)
+        assert len(links) == len(set(links))

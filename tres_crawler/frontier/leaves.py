@@ -6,7 +6,7 @@ from array import array
 
 import numpy as np
 
-from tres_crawler.frontier.arrays import Floats, Ints, with_room
+from tres_crawler.frontier.arrays import Bools, Floats, Ints, with_room
 from tres_crawler.frontier.lists import Groups, Lists
 from tres_crawler.frontier.tree import SplitEvent, Tree
 from tres_crawler.records import Offers
@@ -124,17 +124,26 @@ class TreeFrontier:
     # ---- offering ----
 
     def offers(self) -> Offers:
-        """Links of free hosts, some of every leaf that has any, drawn uniformly; nothing is removed."""
+        """Links of free hosts, some of every leaf that has any, drawn uniformly, leaf by leaf; nothing is removed."""
         return self._some_of_each_leaf(self._free, self._rng)
 
     def samples(self, rng: np.random.Generator | None = None) -> Offers:
         """Some links of every leaf that has any, held hosts or not; drawn by `rng` if only looked at."""
         return self._some_of_each_leaf(self._by_leaf.sizes, rng or self._rng)
 
+    def those_of(self, links: Ints) -> Offers:
+        """Those of `links` that still wait, held hosts or not."""
+        slots = self._slot_of.take(links)
+        slots = slots[slots != NOT_WAITING]
+        return self._offers(slots, self._by_leaf.list_of.take(slots))
+
     def _some_of_each_leaf(self, among: Ints, rng: np.random.Generator) -> Offers:
         leaves = np.flatnonzero(among).astype(np.int32)
         each = -(-self._draws // max(1, len(leaves)))
         slots, leaves = self._by_leaf.draw(leaves, among.take(leaves), each, rng)
+        return self._offers(slots, leaves)
+
+    def _offers(self, slots: Ints, leaves: Ints) -> Offers:
         # take() and not [slots]: of a million links it fetches the rows of a few thousand five times as fast.
         return Offers(self._numbers.take(slots), self._by_host.list_of.take(slots), leaves, self._rows(slots))
 
@@ -184,8 +193,10 @@ class TreeFrontier:
         if self._holds[host] == 1 and self._by_host.sizes[host]:
             self._park(self._by_host.items(host))
 
-    def is_held(self, host: int) -> bool:
-        return host < len(self._holds) and bool(self._holds[host])
+    def are_held(self, hosts: Ints) -> Bools:
+        """Of hosts that links wait for, which are held."""
+        held: Bools = self._holds.take(hosts) > 0
+        return held
 
     def release(self, host: int) -> None:
         """Undo one hold."""

@@ -20,7 +20,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "tres-paper": {
         "crawl": {"objective": "pages"},
         "features": {"set": "paper"},
-        "frontier": {"min_experiences": 2, "max_depth": 18, "draws": 1},
+        "frontier": {"min_experiences": 2, "max_depth": 18, "draws": 1, "shortlist": 0},
         "learn": {
             "discount": 0.3,
             "target": "paper",

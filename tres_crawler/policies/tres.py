@@ -27,8 +27,15 @@ class TresPolicy(LearningPolicy):
         self._judge_version = 1
         rng = np.random.default_rng(around.seed)
         tree = TreeFrontier(Tree(self._describer.placed, self._growth), rng, self._describer.width, grow.draws)
-        eagerness = around.settings.choose.eagerness
-        self._valued = ValuedFrontier(tree, self._value, eagerness, around.is_out_of_reach, rng, self._refreshed)
+        self._valued = ValuedFrontier(
+            tree,
+            self._value,
+            around.settings.choose.eagerness,
+            around.is_out_of_reach,
+            rng,
+            self._refreshed,
+            grow.shortlist,
+        )
 
     @property
     def frontier(self) -> ValuedFrontier:

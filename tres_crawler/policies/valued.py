@@ -14,6 +14,8 @@ from tres_crawler.records import Offer, Offers
 
 Floats = npt.NDArray[np.float32]
 Hosts = npt.NDArray[np.int32]
+Links = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 
 MOST_OFFERS = 64
 """Offers made at once; there are rarely more slots to fill."""
@@ -30,6 +32,7 @@ class ValuedFrontier:
         is_out_of_reach: Callable[[int], bool],
         rng: np.random.Generator,
         refresh: Callable[[Floats, Hosts], Floats] = lambda features, hosts: features,
+        shortlist: int = 0,
     ) -> None:
         self.tree = tree
         self.exploration = 0.0
@@ -40,6 +43,9 @@ class ValuedFrontier:
         self._rng = rng
         self._refresh = refresh
         """The features of links as they are known now; offers bring them along, so that a choice can be explained."""
+        self._shortlist = shortlist
+        self._best: Links = np.zeros(0, np.int32)
+        """The best links of earlier choices, so many at most: what draws have found once is looked at again."""
 
     def __len__(self) -> int:
         return len(self.tree)
@@ -62,22 +68,29 @@ class ValuedFrontier:
             )
 
     def offer(self) -> list[Offer]:
-        offers = self.tree.offers()
-        if not len(offers):
+        drawn = self.tree.offers()
+        if not len(drawn):
             return []
-        values = self._value(offers.features, offers.hosts)
-        worth_it = np.flatnonzero(values >= self._least(values))
+        known = np.setdiff1d(self._best, drawn.links)
+        offers = Offers.joined([drawn, self.tree.those_of(known)])
+        # What is offered stands first: its rows are rows of all that is seen.
+        seen = Offers.joined([offers, self.tree.samples()]) if self._eagerness < 1 else offers
+        values = self._value(seen.features, seen.hosts)
+        self._remember(seen.links, values)
+        held = self.tree.are_held(seen.hosts)
+        free = np.flatnonzero(~held[: len(offers)])
+        worth_it = free[values[free] >= self._least(float(values[free].max()), values, seen.hosts, held)]
         order = worth_it[np.argsort(-values[worth_it], kind="stable")]
         # One a host, the best: a host is held once a link of it is taken.
-        order = order[np.sort(np.unique(offers.hosts[order], return_index=True)[1])][:MOST_OFFERS]
+        order = order[np.sort(np.unique(seen.hosts[order], return_index=True)[1])][:MOST_OFFERS]
         explored = self._rng.random(len(order)) < self.exploration
-        order[explored] = self._of_random_leaves(offers, int(explored.sum()))
+        order[explored] = self._of_random_leaves(drawn, int(explored.sum()))
         chosen = dict(zip(order.tolist(), explored.tolist(), strict=True))
         rows = list(chosen)
-        known = self._refresh(offers.features[rows], offers.hosts[rows])
+        features = self._refresh(seen.features[rows], seen.hosts[rows])
         return [
-            replace(offers[row], features=now, value=float(values[row]), explored=chosen[row])
-            for row, now in zip(rows, known, strict=True)
+            replace(seen[row], features=now, value=float(values[row]), explored=chosen[row])
+            for row, now in zip(rows, features, strict=True)
         ]
 
     def take(self, offer: Offer) -> None:
@@ -116,18 +129,16 @@ class ValuedFrontier:
         leaves = self._rng.integers(len(first), size=count)
         return first[leaves] + (self._rng.random(count) * sizes[leaves]).astype(np.intp)
 
-    def _least(self, values: Floats) -> float:
+    def _remember(self, links: Links, values: Floats) -> None:
+        most = min(self._shortlist, len(links))
+        self._best = links[np.argpartition(-values, most - 1)[:most]] if most else links[:0]
+
+    def _least(self, best: float, values: Floats, hosts: Hosts, held: Bools) -> float:
         """The value below which an offer is left for a better link whose host is resting."""
-        best = float(values.max())
-        if self._eagerness < 1:
-            samples = self.tree.samples()
-            waiting = self._value(samples.features, samples.hosts)
-            for row in np.argsort(-waiting, kind="stable"):
-                if waiting[row] <= best:
-                    break
-                host = int(samples.hosts[row])
-                # A better draw of a host that is free is no reason to wait: nothing would ever end the waiting.
-                if self.tree.is_held(host) and not self._is_out_of_reach(host):
-                    best = float(waiting[row])
-                    break
+        # A better link of a host that is free is no reason to wait: nothing would ever end the waiting.
+        waiting = np.flatnonzero(held & (values > best))
+        for row in waiting[np.argsort(-values[waiting], kind="stable")]:
+            if not self._is_out_of_reach(int(hosts[row])):
+                best = float(values[row])
+                break
         return (1 - self._eagerness) * best if best > 0 else -np.inf
