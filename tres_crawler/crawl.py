@@ -146,6 +146,7 @@ class Crawl:
             seed=self.record.random_seed % 2**32,
             rng=self._rng,
             sites_of=lambda hosts: self._places.sites(hosts),
+            are_full=lambda hosts: self._places.are_full(hosts),
             is_out_of_reach=self._is_out_of_reach,
             tell=lambda change: self._database.queue([change]),
         )

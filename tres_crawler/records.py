@@ -83,6 +83,10 @@ class Offers:
         """The rows of all parts, one part after the other."""
         return cls(*(np.concatenate([getattr(part, column.name) for part in parts]) for column in fields(cls)))
 
+    def only(self, rows: npt.NDArray[np.bool_]) -> Offers:
+        """Those rows that are true."""
+        return Offers(*(getattr(self, column.name)[rows] for column in fields(self)))
+
     def __len__(self) -> int:
         return len(self.links)
 

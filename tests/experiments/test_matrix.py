@@ -124,7 +124,8 @@ def test_what_pages_were_is_told_in_per_cent_by_the_crawls_that_kept_it() -> Non
     older = figures("food", 0.5, 1)
     rows = {Row("tres", "50", "tres"): [*crawls, older], Row("ache", "50", "ache"): [older]}
     (told,) = [row for row in report_of(plan(), rows).rows if row["part"].startswith("what pages were")]
-    assert (told["policy"], told["relevant"], told["off_topic"], told["copies"]) == ("tres", 60.0, 40.0, 0.0)
+    assert (told["policy"], told["crawls"]) == ("tres", 2)
+    assert (told["relevant"], told["off_topic"], told["copies"]) == (60.0, 40.0, 0.0)
 
 
 def test_orders_of_the_paper_stand_beside_ours_and_those_of_its_own_settings() -> None:

@@ -60,10 +60,27 @@ def test_the_last_answer_counts_and_robots_txt_and_redirects_do_not() -> None:
     assert kinds_of(*around, fetched(page, 500), fetched(page)) == {"relevant": 1}
     assert kinds_of(fetched(page, 500)) == {"errors": 1}
     assert kinds_of(Request(0.0, 0.1, host, "/read/none-99999/", 404, False)) == {"not_there": 1}
+    assert kinds_of(Request(0.0, 0.1, host, "/files/1.pdf", 200, False)) == {"files_and_calendars": 1}
+
+
+def test_a_page_that_was_looked_at_again_stays_what_it_was() -> None:
+    page = first(Form.ARTICLE)
+    assert kinds_of(fetched(page), fetched(page, 304)) == {"relevant": 1}
+    assert kinds_of(fetched(page), fetched(page, 404)) == {"relevant": 1}
+
+
+def test_lists_and_gates_count_for_the_topic_that_they_lead_to() -> None:
+    assert kinds_of(fetched(first(Form.LISTING, FOOD + 1))) == {"off_topic": 1}
+    for region in WEB.regions:
+        expected = "lists_and_gates" if region.topic == FOOD else "off_topic"
+        assert kinds_of(fetched(WEB.gate(region, 0))) == {expected: 1}
+    assert {region.topic == FOOD for region in WEB.regions} == {True, False}
 
 
 def test_kinds_add_up_to_the_pages_and_relevant_ones_are_those_of_the_truth() -> None:
-    requests = [fetched(page) for page in WEB.all_pages() if answers(page)][:3000]
+    pages = [page for page in WEB.all_pages() if answers(page)][:3000]
+    again = [fetched(page, status) for page in pages[::7] for status in (304, 500, 200)]
+    requests = [*(fetched(page, (200, 200, 404, 500)[at % 4]) for at, page in enumerate(pages)), *again]
     found, truth = spent(WEB, requests, TOPIC), judge(WEB, requests, TOPIC)
     assert (sum(found.values()), found["relevant"]) == (truth.pages, truth.relevant_pages)
     assert truth.relevant_pages > 50

@@ -112,6 +112,14 @@ class Model:
         assert frontier._free_links == sum(map(len, free.values()))
         self.are_one_of_each(frontier.offers(), free)
         self.are_one_of_each(frontier.samples(), {leaf: mine | held for leaf, (mine, held) in expected.items()})
+        # Of any numbers there ever were, those that wait, as they are known; every third is asked for.
+        asked = ints(range(1 + self.last % 3, self.last + 1, 3))
+        known = frontier.those_of(asked)
+        assert known.links.tolist() == [number for number in asked.tolist() if number in self.waiting]
+        assert known.features[:, WIDTH].tolist() == known.links.tolist()
+        assert known.hosts.tolist() == [self.waiting[number].host for number in known.links.tolist()]
+        assert all(number in set.union(*expected[leaf]) for number, leaf in zip(known.links, known.leaves, strict=True))
+        assert frontier.are_held(known.hosts).tolist() == [self.holds[host] > 0 for host in known.hosts.tolist()]
         for host in set(self.holds) | {link.host for link in self.waiting.values()}:
             theirs = {number for number, link in self.waiting.items() if link.host == host}
             assert set(frontier._numbers[frontier._links_of(host)].tolist()) == theirs

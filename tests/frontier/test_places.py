@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from itertools import count
 
+import numpy as np
 import pytest
 
 from tres_crawler.caps import SiteCap
@@ -66,9 +67,11 @@ def test_all_hosts_of_a_full_site_are_held_and_a_refund_opens_them_again() -> No
     assert charge_until_nothing_is_offered(places, frontier).total() == 2
     assert len(frontier) == 2
     site = places.site(places.host("http://a.one.test/"))
-    assert places.is_full(site)
+    hosts = np.array([places.host(f"http://{name}.test/") for name in ("a.one", "c.one", "another")], np.int32)
+    assert (places.is_full(site), places.are_full(hosts).tolist()) == (True, [True, True, False])
+    assert places.are_full(np.array([places.host("http://new.one.test/")], np.int32)).tolist() == [True]
     places.refund(site)
-    assert not places.is_full(site)
+    assert (places.is_full(site), places.are_full(hosts).tolist()) == (False, [False, False, False])
     assert charge_until_nothing_is_offered(places, frontier).total() == 1
     assert places.is_full(site)
 

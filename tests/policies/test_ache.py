@@ -22,6 +22,7 @@ def policy() -> AchePolicy:
         seed=1,
         rng=random.Random(1),
         sites_of=lambda hosts: hosts.astype(np.int64),
+        are_full=lambda hosts: np.zeros(len(hosts), bool),
         is_out_of_reach=lambda host: False,
         tell=lambda change: None,
     )

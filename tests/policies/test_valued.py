@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -12,6 +14,7 @@ from tres_crawler.policies.valued import MOST_OFFERS, ValuedFrontier
 from tres_crawler.records import Offer
 
 Floats = npt.NDArray[np.float32]
+Hosts = npt.NDArray[np.int32]
 
 
 def frontier_of(values: dict[int, float], eagerness: float, out_of_reach: set[int] | None = None) -> ValuedFrontier:
@@ -118,26 +121,48 @@ def test_a_better_draw_of_a_free_host_is_no_reason_to_wait() -> None:
     assert all(len(offered(frontier)) == 1 for _ in range(50))
 
 
-def frontier_that_remembers(eagerness: float = 1.0) -> ValuedFrontier:
+@dataclass
+class Remembering:
     """Link n of 500 is on host n and worth n / 1,000; twenty are drawn at a time, eight remembered, all met by now."""
-    rng = np.random.default_rng(1)
-    tree = TreeFrontier(Tree(1), rng, draws=20)
-    frontier = ValuedFrontier(
-        tree, lambda features, hosts: features[:, 0], eagerness, lambda host: False, rng, shortlist=8
-    )
-    frontier.place(Offer(n, n, features=np.array([n / 1000], np.float32)) for n in range(1, 501))
-    for _ in range(300):
-        frontier.offer()
-    return frontier
+
+    eagerness: float = 1.0
+    full: set[int] = field(default_factory=set)
+    valued: list[list[float]] = field(default_factory=list)
+    """What each choice has valued."""
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(1)
+        self.frontier = ValuedFrontier(
+            TreeFrontier(Tree(1), rng, draws=20),
+            self.value,
+            self.eagerness,
+            lambda host: False,
+            rng,
+            shortlist=8,
+            are_full=lambda hosts: np.isin(hosts, list(self.full)),
+        )
+        self.frontier.place(Offer(n, n, features=np.array([n / 1000], np.float32)) for n in range(1, 501))
+        for _ in range(300):
+            self.frontier.offer()
+
+    def value(self, features: Floats, hosts: Hosts) -> Floats:
+        self.valued.append(hosts.tolist())
+        return features[:, 0]
+
+    def fill(self, *hosts: int) -> None:
+        """A full site's hosts are held for good."""
+        self.full.update(hosts)
+        for host in hosts:
+            self.frontier.hold(host)
 
 
 def test_the_best_links_that_were_ever_drawn_are_looked_at_again() -> None:
-    frontier = frontier_that_remembers()
+    frontier = Remembering().frontier
     assert all(offered(frontier)[:5] == [500, 499, 498, 497, 496] for _ in range(20))
 
 
 def test_of_remembered_links_those_that_are_gone_or_whose_host_rests_are_not_offered() -> None:
-    frontier = frontier_that_remembers()
+    frontier = Remembering().frontier
     frontier.take(Offer(500, 500))
     frontier.drop(499)
     frontier.hold(498)
@@ -147,16 +172,48 @@ def test_of_remembered_links_those_that_are_gone_or_whose_host_rests_are_not_off
 
 
 def test_a_remembered_link_is_worth_waiting_for_while_its_host_rests() -> None:
-    frontier = frontier_that_remembers(eagerness=0.0)
+    frontier = Remembering(eagerness=0.0).frontier
     frontier.hold(500)
     assert all(offered(frontier) == [] for _ in range(20))
     frontier.release(500)
     assert offered(frontier) == [500]
 
 
-def test_a_link_that_is_drawn_and_remembered_is_offered_once() -> None:
-    frontier = frontier_that_remembers()
-    frontier.exploration = 0.5
+@pytest.mark.parametrize("eagerness", [0.1, 1.0])
+def test_links_of_full_sites_leave_the_list_to_others(eagerness: float) -> None:
+    crawl = Remembering(eagerness)
+    crawl.fill(*range(401, 501))
+    for _ in range(300):
+        crawl.frontier.offer()
+    crawl.valued.clear()
+    assert offered(crawl.frontier)[:3] == [400, 399, 398]
+    assert not crawl.full & set(crawl.valued[0])
+
+
+def test_a_choice_values_no_link_twice() -> None:
+    crawl = Remembering(eagerness=0.1)
+    for host in range(490, 500):
+        crawl.frontier.hold(host)
+    crawl.valued.clear()
     for _ in range(50):
-        links = offered(frontier)
-        assert len(links) == len(set(links))
+        crawl.frontier.offer()
+    assert all(len(links) == len(set(links)) for links in crawl.valued)
+
+
+def test_an_eager_crawl_takes_what_is_worth_nothing_while_what_it_remembers_rests() -> None:
+    rng = np.random.default_rng(1)
+    tree = TreeFrontier(Tree(1), rng, draws=20)
+    frontier = ValuedFrontier(tree, lambda features, hosts: features[:, 0], 1.0, lambda host: False, rng, shortlist=8)
+    frontier.place(Offer(n, n, features=np.array([value], np.float32)) for n, value in ((1, -0.2), (2, 0.5), (3, -0.1)))
+    assert offered(frontier)[0] == 2
+    frontier.hold(2)
+    assert offered(frontier) == [3, 1]
+
+
+def test_exploration_takes_nothing_of_a_host_that_rests() -> None:
+    frontier = Remembering().frontier
+    resting = set(range(493, 501))
+    for host in resting:
+        frontier.hold(host)
+    frontier.exploration = 1.0
+    assert not resting & {link for _ in range(100) for link in offered(frontier)}

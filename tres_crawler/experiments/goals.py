@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import mean
 
 from tres_crawler.experiments.cells import CURVE_EVERY, ORACLE, Figures
@@ -128,14 +128,14 @@ def _on_shared_topics(mine: Sequence[Figures], other: Sequence[Figures]) -> tupl
 
 
 def harvest(figures: Sequence[Figures]) -> float:
-    return _over_topics(figures, "harvest")
+    return over_topics(figures, lambda f: f["harvest"])
 
 
 def sites(figures: Sequence[Figures]) -> float:
-    return _over_topics(figures, "relevant_sites")
+    return over_topics(figures, lambda f: f["relevant_sites"])
 
 
-def _over_topics(figures: Sequence[Figures], name: str) -> float:
+def over_topics(figures: Sequence[Figures], of: Callable[[Figures], float]) -> float:
     """Every topic counts alike, however many seeds of it are there."""
     topics = dict.fromkeys(f["topic"] for f in figures)
-    return float(mean(mean(f[name] for f in figures if f["topic"] == topic) for topic in topics))
+    return float(mean(mean(of(f) for f in figures if f["topic"] == topic) for topic in topics))

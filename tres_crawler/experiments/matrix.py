@@ -12,7 +12,7 @@ import numpy as np
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.afterwards import TREES
 from tres_crawler.experiments.cells import ORACLE, Cell, Figures, Judge, kept_cells, run_cells
-from tres_crawler.experiments.goals import checks_of, harvest, sites
+from tres_crawler.experiments.goals import checks_of, harvest, over_topics, sites
 from tres_crawler.experiments.harvests import late, spread, spread_of
 from tres_crawler.experiments.orderings import orderings
 from tres_crawler.experiments.plan import Plan
@@ -124,7 +124,11 @@ def report_of(plan: Plan, found: Mapping[Row, Sequence[Figures]]) -> Report:
     rows = [*(_row(row, figures, topics) for row, figures in found.items()), *_webs(plan.family)]
     means = {(row.name, row.cap): (100 * harvest(f), sites(f)) for row, f in found.items()}
     at_fifty = {row.name: figures for row, figures in found.items() if row.cap == "50"}
-    went_into = [_spent(row, told) for row, f in found.items() if (told := [one for one in f if "spent" in one])]
+    went_into = [
+        _spent(row, told)
+        for row, f in found.items()
+        if (told := [one for one in f if one.get("spent") and one["pages"]])
+    ]
     over_time = [row for key, f in found.items() if key.name in KEY for row in _over_time(key, f, topics)]
     by_name = {(row.name, row.cap): figures for row, figures in found.items()}
     return plan.report(
@@ -185,8 +189,12 @@ def _over_time(row: Row, figures: Sequence[Figures], topics: Sequence[str]) -> I
 
 def _spent(row: Row, figures: Sequence[Figures]) -> dict[str, Any]:
     """What the pages were, in per cent; a crawl that was kept by an older program does not tell."""
-    shares = {kind: round(100 * mean(f["spent"][kind] / f["pages"] for f in figures), 1) for kind in KINDS}
-    return {"part": "what pages were, in per cent", "policy": row.name, "max": row.cap, **shares}
+
+    def share(kind: str) -> float:
+        return round(100 * over_topics(figures, lambda f: f["spent"][kind] / f["pages"]), 1)
+
+    shares = {kind: share(kind) for kind in KINDS}
+    return {"part": "what pages were, in %", "policy": row.name, "max": row.cap, "crawls": len(figures), **shares}
 
 
 def _tenths(curve: Sequence[Sequence[int]]) -> list[float]:

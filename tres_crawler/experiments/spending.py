@@ -9,18 +9,29 @@ from tres_crawler.simweb.model import Form, Web
 from tres_crawler.simweb.truth import Request, pages_of
 
 RELEVANT, COPY, NOT_THERE, ERROR = "relevant", "copies", "not_there", "errors"
-EMPTY, FARM, LEADS_ON, OFF_TOPIC = "thin_or_foreign", "farms", "lists_and_gates", "off_topic"
-KINDS = (RELEVANT, COPY, NOT_THERE, ERROR, EMPTY, FARM, LEADS_ON, OFF_TOPIC)
-"""Thin, foreign and farmed pages carry the topic in their name and address, and have nothing to say on it."""
+EMPTY, FARM, LEADS_ON, NO_PAGE, OFF_TOPIC = (
+    "thin_or_foreign",
+    "farms",
+    "lists_and_gates",
+    "files_and_calendars",
+    "off_topic",
+)
+KINDS = (RELEVANT, COPY, NOT_THERE, ERROR, EMPTY, FARM, LEADS_ON, NO_PAGE, OFF_TOPIC)
+"""Copies are of relevant contents that the crawl has already, print versions too. Thin, foreign and farmed pages are
+those that links promise the topic of; lists and gates those that lead to it."""
 
 
 def spent(web: Web, requests: Iterable[Request], topic: str) -> dict[str, int]:
-    """Pages of each kind, every address once, by its last answer."""
+    """Pages of each kind, every address once; one that was ever answered with a page counts as answered."""
     wanted = web.topic_names.index(topic)
-    last = {(request.host, request.path): request.status for request in pages_of(requests)}
+    answers: dict[tuple[str, str], int] = {}
+    for request in pages_of(requests):
+        address = request.host, request.path
+        if answers.get(address) != 200:
+            answers[address] = request.status
     kinds: Counter[str] = Counter()
     contents = set()
-    for (host, path), status in last.items():
+    for (host, path), status in answers.items():
         kind = _kind(web, host, path, status, wanted)
         content = web.content_of(host, path)
         kinds[COPY if kind == RELEVANT and content in contents else kind] += 1
@@ -34,11 +45,11 @@ def _kind(web: Web, host: str, path: str, status: int, wanted: int) -> str:
         return NOT_THERE if status in (404, 410) else ERROR
     page = web.find(host, path)
     if page is None:
-        return OFF_TOPIC
+        return NO_PAGE
     if web.truth(page) == wanted:
         return RELEVANT
-    if page.form in (Form.LISTING, Form.GATE):
-        return LEADS_ON
+    if page.form is Form.GATE:
+        return LEADS_ON if web.gate_place(page)[0].topic == wanted else OFF_TOPIC
     if page.subject != wanted:
         return OFF_TOPIC
-    return FARM if page.form is Form.STUFFED else EMPTY
+    return {Form.LISTING: LEADS_ON, Form.STUFFED: FARM}.get(page.form, EMPTY)

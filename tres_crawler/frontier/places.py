@@ -35,6 +35,8 @@ class Places:
         self._hosts_of_site: defaultdict[int, list[int]] = defaultdict(list)
         self._charged: defaultdict[int, int] = defaultdict(int)
         self._full: set[int] = set()
+        self._in_full_site = bytearray(1)
+        """For each host, 1 if its site is full."""
 
     def restore(self, sites: Iterable[tuple[int, str]], hosts: Iterable[tuple[int, str, int]]) -> None:
         self.site_names = dict(sites)
@@ -72,6 +74,10 @@ class Places:
     def is_full(self, site: int) -> bool:
         return site in self._full
 
+    def are_full(self, hosts: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        """Of many hosts, which are of full sites."""
+        return np.frombuffer(self._in_full_site, np.bool_)[hosts]
+
     def charge(self, site: int) -> None:
         self._charged[site] += 1
         self._update(site)
@@ -107,6 +113,7 @@ class Places:
         self._host_numbers[name] = number
         self._site_of_host.append(site)
         self._hosts_of_site[site].append(number)
+        self._in_full_site.append(site in self._full)
         if site in self._full:
             self._frontier.hold(number)
         return number
@@ -116,8 +123,10 @@ class Places:
         if full and site not in self._full:
             self._full.add(site)
             for host in self._hosts_of_site[site]:
+                self._in_full_site[host] = True
                 self._frontier.hold(host)
         elif not full and site in self._full:
             self._full.remove(site)
             for host in self._hosts_of_site[site]:
+                self._in_full_site[host] = False
                 self._frontier.release(host)

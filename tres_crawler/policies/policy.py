@@ -20,6 +20,7 @@ from tres_crawler.store.pages import PageRecord
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
 Hosts = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 
 
 class PageFact(NamedTuple):
@@ -61,6 +62,8 @@ class Surroundings:
     rng: random.Random
     sites_of: Callable[[Hosts], Numbers]
     """Site numbers of host numbers."""
+    are_full: Callable[[Hosts], Bools]
+    """Of hosts, which may be asked for nothing more: their site has reached its cap."""
     is_out_of_reach: Callable[[int], bool]
     """Whether a host will not be asked soon."""
     tell: Callable[[Change], object]

@@ -39,7 +39,11 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "epsilon": 0.0,
         },
     },
-    "tree-random": {"choose": {"eagerness": 1.0}, "learn": {"random_pages": 10**9, "steps_per_page": 0.0}},
+    "tree-random": {
+        "choose": {"eagerness": 1.0},
+        "frontier": {"shortlist": 0},
+        "learn": {"random_pages": 10**9, "steps_per_page": 0.0},
+    },
 }
 """Settings that a policy is by definition, whatever was set: TRES, and where it is silent its authors' program."""
 

@@ -35,6 +35,7 @@ class TresPolicy(LearningPolicy):
             rng,
             self._refreshed,
             grow.shortlist,
+            around.are_full,
         )
 
     @property

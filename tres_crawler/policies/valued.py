@@ -16,6 +16,7 @@ Floats = npt.NDArray[np.float32]
 Hosts = npt.NDArray[np.int32]
 Links = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
 
 MOST_OFFERS = 64
 """Offers made at once; there are rarely more slots to fill."""
@@ -33,12 +34,14 @@ class ValuedFrontier:
         rng: np.random.Generator,
         refresh: Callable[[Floats, Hosts], Floats] = lambda features, hosts: features,
         shortlist: int = 0,
+        are_full: Callable[[Hosts], Bools] = lambda hosts: np.zeros(len(hosts), np.bool_),
     ) -> None:
         self.tree = tree
         self.exploration = 0.0
         """Chance that an offer is one of a random leaf."""
         self._value = value
         self._eagerness = eagerness
+        self._are_full = are_full
         self._is_out_of_reach = is_out_of_reach
         self._rng = rng
         self._refresh = refresh
@@ -71,18 +74,13 @@ class ValuedFrontier:
         drawn = self.tree.offers()
         if not len(drawn):
             return []
-        known = np.setdiff1d(self._best, drawn.links)
-        offers = Offers.joined([drawn, self.tree.those_of(known)])
-        # What is offered stands first: its rows are rows of all that is seen.
-        seen = Offers.joined([offers, self.tree.samples()]) if self._eagerness < 1 else offers
+        # Draws stand first: their rows are rows of all that is seen.
+        seen = Offers.joined([drawn, self._others(drawn)])
         values = self._value(seen.features, seen.hosts)
         self._remember(seen.links, values)
         held = self.tree.are_held(seen.hosts)
-        free = np.flatnonzero(~held[: len(offers)])
-        worth_it = free[values[free] >= self._least(float(values[free].max()), values, seen.hosts, held)]
-        order = worth_it[np.argsort(-values[worth_it], kind="stable")]
-        # One a host, the best: a host is held once a link of it is taken.
-        order = order[np.sort(np.unique(seen.hosts[order], return_index=True)[1])][:MOST_OFFERS]
+        least = self._least(values, seen.hosts, held)
+        order = _best_of_each_host(np.flatnonzero(~held & (values >= least)), values, seen.hosts)[:MOST_OFFERS]
         explored = self._rng.random(len(order)) < self.exploration
         order[explored] = self._of_random_leaves(drawn, int(explored.sum()))
         chosen = dict(zip(order.tolist(), explored.tolist(), strict=True))
@@ -122,23 +120,38 @@ class ValuedFrontier:
         vector: Floats = self._refresh(samples.features[at : at + 1], samples.hosts[at : at + 1])[0]
         return vector
 
-    def _of_random_leaves(self, offers: Offers, count: int) -> npt.NDArray[np.intp]:
+    def _of_random_leaves(self, offers: Offers, count: int) -> Rows:
         """Rows of offers: every leaf is as likely, however many links it offers."""
         # Offers of a leaf stand together.
         _, first, sizes = np.unique(offers.leaves, return_index=True, return_counts=True)
         leaves = self._rng.integers(len(first), size=count)
         return first[leaves] + (self._rng.random(count) * sizes[leaves]).astype(np.intp)
 
+    def _others(self, drawn: Offers) -> Offers:
+        """What is looked at besides draws: the best of earlier choices, and links that may be worth waiting for."""
+        found = [self.tree.those_of(np.setdiff1d(self._best, drawn.links))]
+        if self._eagerness < 1:
+            samples = self.tree.samples()
+            found.append(samples.only(self.tree.are_held(samples.hosts) & ~np.isin(samples.links, self._best)))
+        others = Offers.joined(found)
+        # Links of full sites stay in the tree, and would be the best of the list for good.
+        return others.only(~self._are_full(others.hosts))
+
     def _remember(self, links: Links, values: Floats) -> None:
         most = min(self._shortlist, len(links))
         self._best = links[np.argpartition(-values, most - 1)[:most]] if most else links[:0]
 
-    def _least(self, best: float, values: Floats, hosts: Hosts, held: Bools) -> float:
+    def _least(self, values: Floats, hosts: Hosts, held: Bools) -> float:
         """The value below which an offer is left for a better link whose host is resting."""
-        # A better link of a host that is free is no reason to wait: nothing would ever end the waiting.
-        waiting = np.flatnonzero(held & (values > best))
-        for row in waiting[np.argsort(-values[waiting], kind="stable")]:
-            if not self._is_out_of_reach(int(hosts[row])):
-                best = float(values[row])
-                break
+        best = float(values[~held].max())
+        if self._eagerness < 1:
+            better = _best_of_each_host(np.flatnonzero(held & (values > best)), values, hosts)
+            row = next((row for row in better if not self._is_out_of_reach(int(hosts[row]))), None)
+            best = best if row is None else float(values[row])
         return (1 - self._eagerness) * best if best > 0 else -np.inf
+
+
+def _best_of_each_host(rows: Rows, values: Floats, hosts: Hosts) -> Rows:
+    """The most valuable first, one a host: a host is held once a link of it is taken."""
+    order = rows[np.argsort(-values[rows], kind="stable")]
+    return order[np.sort(np.unique(hosts[order], return_index=True)[1])]
