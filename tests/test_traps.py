@@ -22,6 +22,9 @@ from tres_crawler.urls import canonical
         ("http://a.test/en/shop/en/shop/", Trap.REPEATED_PATH),
         ("http://a.test/a/b/c/a/b/c", Trap.REPEATED_PATH),
         ("http://a.test/x/1/1/1/1", Trap.REPEATED_PATH),
+        ("http://a.test/files/Map.JPG", Trap.FILE),
+        ("http://a.test/report.v2.pdf?download=1", Trap.FILE),
+        ("http://a.test/archive.tar.gz", Trap.FILE),
     ],
 )
 def test_a_url_that_looks_like_a_trap_is_refused_by_reason(url: str, reason: Trap) -> None:
@@ -38,6 +41,13 @@ def test_a_url_that_looks_like_a_trap_is_refused_by_reason(url: str, reason: Tra
         "http://a.test/en/shop/shoes/en/",
         "https://github.com/owner/project/blob/main/src/main/java/org/owner/project/Main.java",
         "http://a.test/?" + "&".join(f"f{number}=1" for number in range(12)),
+        "http://a.test/view?file=map.pdf",
+        "http://a.test/wiki/File:Map.png",
+        "http://a.test/pdf",
+        "http://a.test/.png",
+        "http://a.test/map.png/",
+        "http://a.test/index.html",
+        "http://a.zip/",
         "http://a.test/" + "x" * 1986,
     ],
 )

@@ -19,6 +19,19 @@ MAX_WORTHLESS = 20
 MAX_PATTERNS = 50_000
 MAX_PATTERN_LENGTH = 300
 
+FILES = frozenset(
+    (
+        *("avif", "bmp", "gif", "heic", "ico", "jpeg", "jpg", "png", "psd", "svg", "tif", "tiff", "webp"),
+        *("aac", "flac", "m4a", "mid", "midi", "mp3", "oga", "ogg", "wav", "wma"),
+        *("3gp", "avi", "flv", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "ogv", "swf", "webm", "wmv"),
+        *("7z", "bz2", "gz", "rar", "tar", "tgz", "xz", "zip", "zst"),
+        *("apk", "deb", "dmg", "exe", "iso", "jar", "msi", "rpm"),
+        *("doc", "docx", "odp", "ods", "odt", "pdf", "pps", "ppt", "pptx", "ps", "rtf", "xls", "xlsx"),
+        *("djvu", "epub", "eps", "mobi"),
+    )
+)
+"""Endings of addresses that do not lead to pages. Not among them: what is shown as a page often enough (.js, .xml)."""
+
 # A UUID, a hexadecimal id, a long id of any letters and digits.
 _ID = re.compile(
     r"(?<![0-9A-Za-z])(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
@@ -37,6 +50,8 @@ class Trap(StrEnum):
     LONG_PATH = "long_path"
     REPEATED_PATH = "repeated_path"
     LONG_QUERY = "long_query"
+    FILE = "file"
+    """A picture, a film, an archive, a document: nothing that is read here."""
     CLOSED_PATTERN = "closed_pattern"
     """For whoever counts what `PatternYield.closed` refuses."""
 
@@ -53,7 +68,9 @@ def refusal(url: str, depth: int) -> Trap | None:
     segments = [segment for segment in page.split("/")[3:] if segment]
     if len(segments) > MAX_SEGMENTS:
         return Trap.LONG_PATH
-    return Trap.REPEATED_PATH if _repeats(segments) else None
+    if _repeats(segments):
+        return Trap.REPEATED_PATH
+    return Trap.FILE if _is_file(page.rpartition("/")[2]) else None
 
 
 def pattern(url: str) -> str:
@@ -97,6 +114,12 @@ class PatternYield:
             table[kind] = count
             if len(table) > MAX_PATTERNS:
                 table.popitem(last=False)
+
+
+def _is_file(last: str) -> bool:
+    """Whether the end of a path is the name of a file; `File:Map.png` is that of a page about one."""
+    name, _, ending = last.rpartition(".")
+    return bool(name) and ending.lower() in FILES and ":" not in name
 
 
 def _repeats(segments: list[str]) -> bool:
