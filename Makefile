@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# An index that has the CPU build of torch; empty: the default one, whose Linux build brings several GB of CUDA.
+TORCH_INDEX_URL ?=
 
 .PHONY: help demo serve test check bench lock clean
 
@@ -20,6 +22,7 @@ $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Missing: the venv module of $(PYTHON) (on Debian: apt-get install python3-venv)."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing (about two minutes the first time) …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -c requirements.lock $(if $(TORCH_INDEX_URL),--index-url $(TORCH_INDEX_URL)) torch==2.13.0
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
 	@touch $(READY)
 
@@ -42,11 +45,12 @@ bench: $(READY)
 	$(BIN)/tres bench fetch
 	$(BIN)/tres bench frontier
 	$(BIN)/tres bench relevance --part bootstrap --part anchors --part speed --part calibration
-	$(BIN)/tres bench focused
+	$(BIN)/tres bench focused --seeds 1 --max 50 --policy tres --policy ache --policy best-first --policy oracle
 	$(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -s
 
 lock: $(READY)
-	$(BIN)/pip freeze --exclude-editable | sed 's/^torch==.*/torch==2.13.0/' > requirements.lock
+	{ head -2 requirements.lock; $(BIN)/pip freeze --exclude-editable | sed 's/^torch==.*/torch==2.13.0/'; } > requirements.new
+	mv requirements.new requirements.lock
 
 clean:
 	rm -rf $(VENV) demo-data dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

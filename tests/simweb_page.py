@@ -54,6 +54,7 @@ for every topic. A blind crawler's harvest (TRES, Table 3: 1.66 to 8.97 % for a 
 | tune 0 | computers 5.2%, games 4.6%, health 4.9%, recreation 6.8% | 15.5%, 15.7%, 14.5%, 16.8% |
 | tune 1 | computers 4.0%, games 6.3%, health 7.9%, recreation 8.6% | 15.4%, 12.4%, 19.3%, 13.8% |
 | tune 2 | computers 6.2%, games 7.1%, health 6.2%, recreation 7.1% | 8.6%, 12.6%, 9.8%, 10.0% |
+
 Time stands still unless `--time-scale` says otherwise (3600: an hour a second). Items on a page come by its own process
 (Poisson, its rate log-uniform between the two parameters), for some also by one shared with other pages of the site, for
 some mostly at one time of day; `change.between` tells the truth about them.

@@ -165,11 +165,36 @@ async def test_a_paused_crawl_fetches_nothing_until_it_is_resumed(site: SmallSit
         crawl.pause()
     while crawl.politeness().in_flight:
         await asyncio.sleep(0.005)
-    asked = len(site.asked)
+    asked, seconds = len(site.asked), crawl.seconds
     await asyncio.sleep(0.1)
     assert len(site.asked) == asked
+    assert crawl.seconds == seconds, "a pause is no time spent running"
     crawl.unpause()
-    assert (await running).pages == 40
+    summary = await running
+    assert summary.pages == 40
+    assert summary.seconds > seconds
+
+
+async def test_a_crawl_that_is_broken_off_lets_its_threads_and_files_go(
+    site: SmallSite, make_crawl: MakeCrawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide_web(site)
+    crawl = await make_crawl(site.topic("a.test/"), policy="tres")
+    closed: list[str] = []
+    close = crawl._policy.close
+
+    async def noted() -> None:
+        closed.append("policy")
+        await close()
+
+    monkeypatch.setattr(crawl._policy, "close", noted)
+    running = asyncio.create_task(crawl.run())
+    while crawl.summary().pages < 5:
+        await asyncio.sleep(0.005)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert closed == ["policy"]
 
 
 async def test_figures_from_the_database_are_those_of_the_engine(
@@ -219,6 +244,14 @@ async def test_a_near_copy_and_a_page_that_names_a_fetched_original_earn_nothing
     assert rows["http://c.test/1"]["reason"] == "near copy"
     assert rows["http://d.test/print"]["reason"] == "names a fetched page as its original"
     assert "e.test/1" not in site.paths(), "the links of a copy are not placed"
+
+
+async def test_links_are_followed_so_far_from_a_seed_and_no_further(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    for step in range(8):
+        site.page(f"a.test/{step or ''}", links=[f"a.test/{step + 1}"])
+    summary = await (await make_crawl(site.topic("a.test/"), max_per_site="none", max_depth=3)).run()
+    assert site.paths() == ["a.test/", "a.test/1", "a.test/2", "a.test/3"]
+    assert summary.stop_reason == StopReason.FRONTIER_EMPTY
 
 
 async def test_a_calendar_without_end_is_left(site: SmallSite, make_crawl: MakeCrawl, database: Database) -> None:

@@ -71,6 +71,17 @@ async def test_a_stop_hands_back_what_a_slow_host_has_not_answered(
     assert site.paths().count("slow.test/") == 2
 
 
+async def test_a_step_that_comes_too_late_asks_nobody_any_more(site: SmallSite, make_crawl: MakeCrawl) -> None:
+    site.page("a.test/")
+    crawl = await make_crawl(site.topic("a.test/"), relevance=PRIOR, policy="breadth-first")
+    (offer,) = crawl.choose()
+    crawl._visits.call_off()
+    async with crawl._visitor:
+        await crawl.step(offer)
+    assert (site.paths(), crawl.summary().waiting) == ([], 1)
+    await crawl.close()
+
+
 async def test_what_is_called_off_behind_a_redirect_waits_as_a_link_of_its_own(
     site: SmallSite, database: Database, make_crawl: MakeCrawl
 ) -> None:

@@ -28,7 +28,7 @@ from tres_crawler.urls import canonical
     ],
 )
 def test_a_url_that_looks_like_a_trap_is_refused_by_reason(url: str, reason: Trap) -> None:
-    assert refusal(url, 1) == reason
+    assert refusal(url) == reason
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,7 @@ def test_a_url_that_looks_like_a_trap_is_refused_by_reason(url: str, reason: Tra
     ],
 )
 def test_an_honest_url_is_not_refused(url: str) -> None:
-    assert refusal(url, 60) is None
-
-
-def test_what_is_too_many_links_away_is_refused() -> None:
-    assert refusal("http://a.test/", 61) == "deep"
+    assert refusal(url) is None
 
 
 @pytest.mark.parametrize(

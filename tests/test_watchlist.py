@@ -104,7 +104,9 @@ async def test_a_page_that_a_new_judge_holds_irrelevant_is_watched_no_more(
     assert set(await rows(database)) == {pages_of[max(pages_of)]}
     assert await sources.retired(database, 1) == {"no longer relevant": 1}
     await database.write(*_judged(min(pages_of), relevant=True))
-    await running.crawl._revisits.sync()
+    # A switch of judges and a label may ask for it at once.
+    await asyncio.gather(*(running.crawl._revisits.sync() for _ in range(2)))
+    assert len(running.crawl._revisits.scheduler) == 2, "none is taken up twice"
     assert set(await rows(database)) == {"a.test/", "b.test/"}
     await running.visit(2)
     assert {row.visits for row in (await rows(database)).values()} == {1}, "both are watched again"

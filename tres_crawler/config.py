@@ -227,8 +227,8 @@ class LearnSettings(Section):
     """Sizes of the two hidden layers. TRES, sec. 2.4.2 names no sizes; the released code has 30 and 15."""
 
     prior: bool = True
-    """Whether learning starts from the simple rule (anchor probability + half the parent's reward) and corrects it;
-    false, as in TRES: from random weights. docs/decisions/0009."""
+    """Whether an untaught learner starts from the simple rule (anchor probability + half the parent's reward) and
+    corrects it; false, as in TRES: from random weights. A policy to begin with brings its own. docs/decisions/0009."""
 
     start: Literal["shipped", "untaught"] = "shipped"
     """Whether a learner begins with the shipped policy, which was taught the truth of simulated webs of other topics,
@@ -302,10 +302,13 @@ RecrawlPolicy = Literal[
 ]
 
 
+RecrawlMode = Literal["off", "share", "monitor"]
+
+
 class RecrawlSettings(Section):
     """Which known pages are visited again, and how often. docs/recrawl.md."""
 
-    mode: Literal["off", "share", "monitor"] = "off"
+    mode: RecrawlMode = "off"
     """`share`: some of the fetches go to pages that were found relevant; `monitor`: the same, and when there is nothing
     left to discover the crawl stays up and visits them again until it is stopped."""
 

@@ -134,8 +134,8 @@ class Crawl:
             self._lesson_over,
         )
         self._intake = Intake(self.id, record.topic, self._ledger, relevance, self._seen, content, self._revisits)
-        self._started = time.monotonic()
         self._seconds_before = record.seconds
+        self._running_since: float | None = None
 
     def _surroundings(self, settings: Settings) -> Surroundings:
         """What the policy is told; it is made before the places it asks for."""
@@ -176,7 +176,11 @@ class Crawl:
         manners = manners or Manners.of(database, settings.fetch)
         relevance = relevance or await Relevance.of_crawl(database, record)
         self = cls(record, settings, database, manners, content or Nothing(), relevance, make_policy, make_revisits)
-        await self._restore()
+        try:
+            await self._restore()
+        except BaseException:
+            await self.close()
+            raise
         kept = {name: getattr(settings, name).model_dump() for name in ("crawl", "recrawl")}
         begun = [crawls.settings_change(crawl, {**record.settings, **kept})] if changed or recrawl else []
         if not self._ledger.has_begun:
@@ -200,7 +204,7 @@ class Crawl:
 
     async def run(self) -> Summary:
         """Crawl until there is a reason to stop; steps in flight are finished first."""
-        self._started = time.monotonic()
+        self._count_seconds()
         if not (self._visitor.settings.contact or self._visitor.settings.connect_to):
             logger.warning("hosts cannot tell whose crawler asks them: set fetch.contact to an address or a URL")
         reason: StopReason | None = None
@@ -219,6 +223,7 @@ class Crawl:
                     if self.slots > 1 or not self._in_flight:
                         self._lessons.begin_if_due(self._in_flight, steps)
                     if self._revisits.must_follow_judge:
+                        self._revisits.must_follow_judge = False
                         steps.create_task(self._revisits.sync())
                     if self._policy.is_snapshot_due(self._tally.pages):
                         steps.create_task(self._save_policy())
@@ -241,9 +246,9 @@ class Crawl:
             self._let_go()
             if calling_off:
                 calling_off.cancel()
+            await self.close()
         if reason is StopReason.NO_SEED:
             self.stop_detail = "; ".join(self._troubles.of_seeds)
-        await self.close()
         if reason:
             await self._end(reason)
         if reason is StopReason.FAILED:
@@ -318,6 +323,7 @@ class Crawl:
 
     def _turn(self, state: CrawlState) -> None:
         self.state = state
+        self._count_seconds()
         self._share_slots()
         self._database.queue([crawls.state_change(self.id, state), crawls.event(self.id, state)])
         self._wake.set()
@@ -354,7 +360,8 @@ class Crawl:
     async def _end(self, reason: StopReason) -> None:
         ended = {StopReason.STOPPED: CrawlState.STOPPED, StopReason.FAILED: CrawlState.FAILED}
         self.state = ended.get(reason, CrawlState.FINISHED)
-        self._seconds_before, self.stop_reason = self.seconds, reason
+        self._count_seconds()
+        self.stop_reason = reason
         try:
             await self._database.write(
                 crawls.state_change(self.id, self.state, reason, self.stop_detail),
@@ -477,8 +484,14 @@ class Crawl:
 
     @property
     def seconds(self) -> float:
-        """Time spent running, over all its runs."""
-        return self._seconds_before + (time.monotonic() - self._started if self.stop_reason is None else 0.0)
+        """Time spent running, over all its runs; a pause does not count."""
+        since = self._running_since
+        return self._seconds_before + (0.0 if since is None else time.monotonic() - since)
+
+    def _count_seconds(self) -> None:
+        """What was counted so far is kept; from now on it counts if the crawl runs."""
+        self._seconds_before = self.seconds
+        self._running_since = time.monotonic() if self.state is CrawlState.RUNNING else None
 
     def summary(self) -> Summary:
         tally = self._tally

@@ -224,7 +224,7 @@ class Ledger:
         refused: dict[Trap, list[Link]] = {}
         placed: list[Link] = []
         for link in described:
-            trap = self._seen.refusal(link.url, link.depth)
+            trap = self._seen.refusal(link.url)
             (refused.setdefault(trap, []) if trap else placed).append(link)
         self.refused.update({str(trap): len(found) for trap, found in refused.items()})
         committed = self._database.queue(

@@ -299,10 +299,10 @@ class StopReason(StrEnum):
 STOP_ADVICE: Mapping[StopReason, str] = {
     StopReason.BUDGET: "",
     StopReason.FRONTIER_EMPTY: "Every link found has been fetched; add seeds to reach more of the web.",
-    StopReason.SITES_CAPPED: "Go on with `tres resume --max-per-site …`, or add seeds on other sites.",
-    StopReason.NO_SEED: "Check the seeds of the topic in a browser, and the network.",
-    StopReason.STOPPED: "Go on with `tres resume`.",
-    StopReason.FAILED: "Mend the cause named above, then go on with `tres resume`.",
+    StopReason.SITES_CAPPED: "Raise `max_per_site` and resume it, or add seeds on other sites.",
+    StopReason.NO_SEED: "Check the seeds of the topic in a browser, and the network, then start a new crawl.",
+    StopReason.STOPPED: "Resume it to go on.",
+    StopReason.FAILED: "Mend the cause named above, then resume it.",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,6 +59,7 @@ class Revisits:
         self._clock = clock or steady_clock()
         self.list = Watchlist(crawl, settings, seed, database, self._clock, beliefs)
         self._allowance = Allowance(settings, slots)
+        self._one_sync = asyncio.Lock()
         self._visits: Visits
         self._ledger: Ledger
 
@@ -88,9 +90,9 @@ class Revisits:
 
     async def sync(self) -> None:
         """Let sources follow what is held to be relevant by now."""
-        self.must_follow_judge = False
         if self.is_on:
-            await self._database.write(*await self.list.follow_judge())
+            async with self._one_sync:
+                await self._database.write(*await self.list.follow_judge())
 
     def adopt(self, page: PageRecord, number: int, fetched: Fetched, document: Document) -> list[Change]:
         """A page was found relevant: visit it again."""
@@ -186,8 +188,8 @@ class Revisits:
         if not document.text or source.body is None:
             # Nothing to compare, or nothing to compare with: this is its first version.
             first = sources.new_prints(self._crawl, source.page, prints_of(document.text).tobytes(), b"")
-            others = [first] if document.text else []
-            await self._save(source, Finding(None, status=fetched.status), fetched=fetched, others=others)
+            finding = Finding(None, status=fetched.status, is_first=bool(document.text))
+            await self._save(source, finding, fetched=fetched, others=[first] if finding.is_first else [])
             return
         news = whats_new(document.text, np.frombuffer(source.body, np.uint32))
         faded = share_gone(np.frombuffer(source.added, np.uint32), news.prints) if source.added else None

@@ -81,9 +81,9 @@ class Seen:
     def knows(self, url: str) -> bool:
         return fingerprint(url) in self._urls
 
-    def refusal(self, url: str, depth: int = 0) -> Trap | None:
+    def refusal(self, url: str) -> Trap | None:
         """Why a URL is not worth a fetch, if so."""
-        return refusal(url, depth) or (Trap.CLOSED_PATTERN if self._patterns.closed(url) else None)
+        return refusal(url) or (Trap.CLOSED_PATTERN if self._patterns.closed(url) else None)
 
     def copy_of(self, document: Document, prints: Fingerprints) -> Copy | None:
         """Whether a document repeats a fetched page; from now on its own text is known too."""

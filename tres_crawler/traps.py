@@ -11,7 +11,6 @@ from urllib.parse import unquote
 from tres_crawler.urls import host_of, site_of
 
 MAX_LENGTH = 2000
-MAX_DEPTH = 60
 MAX_SEGMENTS = 20
 MAX_PARAMETERS = 12
 MAX_WORTHLESS = 20
@@ -45,8 +44,6 @@ class Trap(StrEnum):
     """Why a URL is not worth a fetch."""
 
     LONG_URL = "long_url"
-    DEEP = "deep"
-    """Too many links away from a seed."""
     LONG_PATH = "long_path"
     REPEATED_PATH = "repeated_path"
     LONG_QUERY = "long_query"
@@ -56,12 +53,10 @@ class Trap(StrEnum):
     """For whoever counts what `PatternYield.closed` refuses."""
 
 
-def refusal(url: str, depth: int) -> Trap | None:
-    """Why a canonical URL, this many links away from a seed, looks like a trap; None if it does not."""
+def refusal(url: str) -> Trap | None:
+    """Why a canonical URL looks like a trap; None if it does not."""
     if len(url) > MAX_LENGTH:
         return Trap.LONG_URL
-    if depth > MAX_DEPTH:
-        return Trap.DEEP
     page, _, query = url.partition("?")
     if query.count("&") >= MAX_PARAMETERS:
         return Trap.LONG_QUERY

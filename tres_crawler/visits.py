@@ -154,15 +154,16 @@ class Visits:
 
     async def _ask(self, visit: Visit) -> Fetched:
         if trap := self._seen.refusal(visit.url):
-            self._reserved.discard(self._places.names[visit.host])
-            self.visitor.cancel(self._places.names[visit.host])
-            self._let_rest(visit.host)
+            self._leave(visit.host)
             raise Blocked(visit.url, trap)
         return await self._get(visit.url, visit.host)
 
     async def _get(self, url: str, host: int, known: Validators | None = None) -> Fetched:
         task: asyncio.Task[None] | None = asyncio.current_task()
         assert task is not None
+        if self._called_off:
+            self._leave(host)
+            raise Postponed(url, "called off")
         self._asking.add(task)
         self._reserved.discard(self._places.names[host])
         try:
@@ -192,6 +193,12 @@ class Visits:
         self._places.refund(here)
         self.seize(host)
         visit.url, visit.host = target, host
+
+    def _leave(self, host: int) -> None:
+        """Do not ask a host that was seized."""
+        self._reserved.discard(self._places.names[host])
+        self.visitor.cancel(self._places.names[host])
+        self._let_rest(host)
 
     def _let_rest(self, host: int) -> None:
         """Look at a held host again when its pause is over, or soon where a request to it is under way."""

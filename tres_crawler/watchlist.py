@@ -84,7 +84,8 @@ class Watchlist:
         for row in await sources.unknown(self._database, self._crawl):
             if row.number not in self:
                 changes += self.add(row.number, row.host, Evidence(min(row.fetched_at, now)), Validators())
-        again = await sources.relevant_again(self._database, self._crawl, NO_LONGER_RELEVANT)
+        retired = await sources.relevant_again(self._database, self._crawl, NO_LONGER_RELEVANT)
+        again = [row for row in retired if row.page not in self]
         self._take_up(again)
         changes += [sources.retirement(self._crawl, row.page, None, None) for row in again]
         for page in await sources.irrelevant(self._database, self._crawl):
@@ -120,7 +121,7 @@ class Watchlist:
         self.scheduler.observe(number, now, finding)
         self.counts["visits"] += 1
         self.counts["changes"] += bool(finding.changed)
-        self.counts["troubles"] += finding.changed is None
+        self.counts["troubles"] += finding.changed is None and not finding.is_first
 
     def state(
         self, number: int, tried_at: float, known: Validators, changed_at: float | None = None, missing: int = 0

@@ -10,18 +10,24 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.commands import running_simweb
+from tests.commands import RunningWeb, running_simweb
 from tests.serve.service import Service, running_service, topic
 
 WATCH = {"mode": "monitor", "visits_per_minute": 1200, "least_gap_seconds": 1.0, "first_gap_seconds": 20.0}
 
 
 @pytest.fixture(scope="module")
-def monitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("monitor")
+def news(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWeb]:
     options = ("--sites", "80", "--pages", "1500", "--preset", "news", "--time-scale", "3600", "--seed", "6")
-    with running_simweb(folder, *options) as web, running_service(folder, web, FETCH__DELAY_SECONDS="0.02") as service:
-        watched = {**topic(web), "recrawl": WATCH}
+    with running_simweb(tmp_path_factory.mktemp("news"), *options) as web:
+        yield web
+
+
+@pytest.fixture(scope="module")
+def monitor(news: RunningWeb, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("monitor")
+    with running_service(folder, news, FETCH__DELAY_SECONDS="0.02") as service:
+        watched = {**topic(news), "recrawl": WATCH}
         crawl = {"max_pages": 60, "policy": "best-first"}
         assert service.call("POST", "/api/v1/crawls", {"topic": watched, "crawl": crawl})[0] == 201
         deadline = time.monotonic() + 60
@@ -69,6 +75,22 @@ def test_freshness_is_shown_with_what_is_new_marked(
     over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert over <= 0
     page.screenshot(path=pictures / f"freshness-{width}-{scheme}.png", caret="initial", animations="allow")
+
+
+def test_a_crawl_that_has_ended_can_be_let_watch_what_it_found(page: Page, monitor: Service, news: RunningWeb) -> None:
+    body = {
+        "topic": topic(news),
+        "recrawl": {**WATCH, "mode": "off"},
+        "crawl": {"max_pages": 30, "policy": "best-first"},
+    }
+    number = monitor.call("POST", "/api/v1/crawls", body)[1]["crawl_id"]
+    monitor.wait_for(number, lambda now: now["state"] == "finished")
+    page.goto(f"{monitor.address}/#/crawls/{number}/freshness")
+    page.get_by_role("button", name="Watch what it found").click()
+    expect(page.get_by_role("heading", name="Next visits")).to_be_visible()
+    expect(page.locator(".progress")).to_contain_text("watching what it found")
+    assert monitor.get(f"/{number}")["state"] == "running"
+    assert monitor.get(f"/{number}/recrawl")["mode"] == "monitor"
 
 
 def test_visits_go_on_while_one_looks(page: Page, monitor: Service) -> None:

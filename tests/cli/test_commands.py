@@ -17,8 +17,10 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.commands import TRES, RunningWeb, environment, running_simweb, tres
+from tres_crawler.cli import app
 from tres_crawler.records import Summary
 from tres_crawler.simweb import truth
 from tres_crawler.simweb.model import Web
@@ -43,6 +45,20 @@ def test_json_prints_the_summary_and_nothing_else(web: RunningWeb, tmp_path: Pat
     summary = json.loads(told.stdout)
     assert list(summary) == [field.name for field in fields(Summary)]
     assert (summary["pages"], summary["stop_reason"]) == (60, "budget")
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["serve"], "[default: 8000]"),
+        (["simweb"], "[default: 100000]"),
+        (["export"], "[default: pages.jsonl"),
+        (["bench", "focused"], "[default: matrix]"),
+    ],
+)
+def test_help_tells_defaults(command: list[str], told: str) -> None:
+    shown = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"})
+    assert told in shown.stdout
 
 
 def test_a_topic_may_have_any_name(web: RunningWeb, tmp_path: Path) -> None:

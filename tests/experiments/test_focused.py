@@ -38,7 +38,7 @@ async def test_cells_of_an_interrupted_bench_are_not_run_again(tmp_path: Path) -
     assert figures["curve"][-1] == [30, figures["relevant_pages"], figures["relevant_sites"]]
     assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
     # As if a bench of two cells had been killed while it wrote the second.
-    other = replace(TINY, policy="tres", seed=2, kills=1)
+    other = replace(TINY, policy="tres", seed=2, kills=1, settings=(*CHEAP, ("crawl.objective", "balanced")))
     (tmp_path / f"{other.name}.json").write_text('{"cell":')
     said.clear()
     both = await cells.run_cells([TINY, other], tmp_path, 2, said.append)

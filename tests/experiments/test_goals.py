@@ -47,13 +47,23 @@ def test_a_check_says_of_how_many_pages_it_is() -> None:
     assert all(check.name.startswith("10,000 pages, ") for check in checks_of(everywhere(tres=(0.5, 1)), 10_000))
 
 
-def test_rows_that_are_not_whole_yet_are_compared_on_the_topics_they_share() -> None:
+def test_rows_that_are_not_whole_yet_are_compared_on_the_webs_they_share() -> None:
     def ratio(*of_bound: Mapping[str, Any]) -> float | None:
         rows = {("tres", "50"): [figures("sports", 0.6, 1)], ("oracle", "50"): list(of_bound)}
         return told(rows)["MAX 50: tres : oracle"].value
 
     assert ratio(figures("sports", 0.9, 1), figures("hardware", 0.1, 1)) == 0.67
+    assert ratio(figures("sports", 0.9, 1), figures("sports", 0.1, 1, web=7)) == 0.67
     assert ratio(figures("food", 0.9, 1)) is None
+
+
+def test_the_best_rival_is_the_one_that_comes_nearest_on_the_webs_both_have() -> None:
+    rows: dict[tuple[str, str], Crawls] = {
+        ("tres", "50"): [figures("sports", 0.6, 1), figures("hardware", 0.2, 1)],
+        ("ache", "50"): [figures("sports", 0.36, 1), figures("hardware", 0.12, 1)],
+        ("async", "50"): [figures("hardware", 0.19, 1)],
+    }
+    assert told(rows)["MAX 50: tres : async, the best of ache, async"].value == 1.05
 
 
 @pytest.mark.parametrize("cap", ["none", "5:2"])

@@ -27,13 +27,13 @@ def plan(**given: Any) -> Plan:
     return Plan(lambda _: None, **given).of(2000, 3)
 
 
-def figures(topic: str, harvest: float, sites: int, pages: int = 1000) -> Mapping[str, Any]:
+def figures(topic: str, harvest: float, sites: int, pages: int = 1000, web: int = 3) -> Mapping[str, Any]:
     """A crawl whose harvest is the same all the way."""
     curve = [[n, int(n * harvest), sites] for n in range(100, pages + 1, 100)]
     lives = [{"growth": [[50, 3, 100], [100, 5, 200]]}]
     return {
         "topic": topic, "harvest": harvest, "relevant_sites": sites, "pages": pages, "curve": curve, "lives": lives,
-        "judge": {"precision": 0.9},
+        "judge": {"precision": 0.9}, "web": web,
     }  # fmt: skip
 
 
@@ -67,15 +67,21 @@ def test_rows_can_be_chosen_by_policy_and_cap() -> None:
     assert [(row.name, row.cap) for row in few] == [("ache", "10"), ("ache", "5:2")]
 
 
-def test_cells_are_on_reported_webs_with_one_web_a_topic_and_brute_force_is_short() -> None:
+def test_cells_are_on_reported_webs_and_brute_force_is_short() -> None:
     cells = Row("sync", "50", "sync").cells(plan())
-    assert {(cell.family, cell.web, cell.topic) for cell in cells} == {
-        ("report", 3, "sports"),
-        ("report", 4, "food"),
-        ("report", 5, "hardware"),
-    }
-    assert ({cell.pages for cell in cells}, {cell.seed for cell in cells}) == ({1000}, {1, 2, 3})
+    assert [(cell.web, cell.topic) for cell in cells if cell.seed == 1] == [(3, "sports"), (4, "food"), (5, "hardware")]
+    assert ({cell.pages for cell in cells}, {cell.family for cell in cells}) == ({1000}, {"report"})
     assert Row("tres", "5:2", "tres").cells(plan(family="tune"))[0].family == "tune"
+
+
+@pytest.mark.parametrize("name", ["report", "tune"])
+def test_every_seed_has_webs_of_its_own_and_every_topic_meets_every_kind_of_web(name: str) -> None:
+    cells = Row("tres", "50", "tres").cells(plan(family=name))
+    assert len({cell.web for cell in cells}) == len(cells) == 9
+    kinds = range(len(FAMILIES[name]["webs"]))
+    for topic in matrix.TOPICS[name]:
+        mine = sorted((cell.seed, cell.web % len(kinds)) for cell in cells if cell.topic == topic)
+        assert sorted(kind for _, kind in mine) == list(kinds)
 
 
 def test_webs_for_choosing_and_for_reporting_differ_in_everything() -> None:
@@ -101,11 +107,26 @@ def test_a_row_has_mean_and_spread_by_topic_and_the_output_says_which_webs() -> 
         "100",
         60.0,
     )
-    assert "nothing was chosen on them" in report.settings["purpose"]
+    assert "no setting was chosen on them" in report.settings["purpose"]
     assert {row["family"]: row["used"] for row in report.rows if row["part"] == "webs"} == {
         "report": "here",
         "tune": "no",
     }
+
+
+def test_tres_is_compared_with_others_web_by_web_after_as_many_pages() -> None:
+    rows = {
+        Row("tres", "50", "tres"): [figures("food", 0.8, 1, web=4), figures("food", 0.4, 1, web=8)],
+        Row("ache", "50", "ache"): [figures("food", 0.6, 1, web=4), figures("food", 0.3, 1, web=8)],
+        Row("async", "50", "async"): [figures("food", 0.3, 1, web=8)],
+        Row("sync", "50", "sync"): [figures("food", 0.5, 1, pages=500, web=4)],
+        Row("ache", "10", "ache"): [figures("food", 0.3, 1)],
+    }
+    told = {(row["policy"], row["max"]): row["tres_ahead"] for row in report_of(plan(), rows).rows[: len(rows)]}
+    assert told["ache", "50"] == "15.0 ± 7.1"
+    assert told["async", "50"] == "10.0", "an easier web that it has not crawled says nothing"
+    assert told["sync", "50"] == "30.0"
+    assert (told["tres", "50"], told["ache", "10"]) == ("0.0 ± 0.0", "–")
 
 
 def test_harvest_over_time_is_that_of_each_tenth_of_the_pages() -> None:
@@ -147,12 +168,16 @@ def test_orders_of_the_paper_stand_beside_ours_and_those_of_its_own_settings() -
 
 def test_the_matrix_has_pictures_of_curves_fronts_and_growth(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    report = report_of(plan(), found(tres=(0.6, 100), ache=(0.3, 120), tres_async=(0.4, 90), oracle=(0.9, 200)))
+    rows = found(tres=(0.6, 100), ache=(0.3, 120), tres_async=(0.4, 90), oracle=(0.9, 200))
+    report = report_of(plan(), {**rows, Row("tres, NH", "50", "tres"): [figures("food", 0.5, 9)]})
+    assert (list(report.settings["curves"])[:2], list(report.settings["variants"])) == (["tres", "ache"], ["tres, NH"])
     assert list(report.settings["pareto"]["food"]) == ["tres", "ache", "tres-async"], "what knows the truth is no rival"
     assert list(report.settings["growth"]) == ["tres"], "the others have no tree"
-    assert report.settings["growth_of"] == "sports, one crawl"
+    assert report.settings["growth_of"] == "sports of web 3, MAX 50, one crawl each"
     drawn = focused_plots.plot(report, tmp_path)
-    assert [path.name for path in drawn] == [f"focused-matrix-{name}.png" for name in ("curves", "pareto", "growth")]
+    assert [path.name for path in drawn] == [
+        f"focused-matrix-{name}.png" for name in ("curves", "variants", "pareto", "growth")
+    ]
     assert all(path.stat().st_size > 5000 for path in drawn)
 
 

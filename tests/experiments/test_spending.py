@@ -53,7 +53,7 @@ def test_a_copy_of_what_is_there_already_is_no_relevant_page_more() -> None:
     assert kinds_of(fetched(original), fetched(copy)) == {"relevant": 1, "copies": 1}
 
 
-def test_the_last_answer_counts_and_robots_txt_and_redirects_do_not() -> None:
+def test_a_page_that_came_in_the_end_counts_and_robots_txt_and_redirects_do_not() -> None:
     page = first(Form.ARTICLE)
     host = WEB.sites[page.site].host
     around = [Request(0.0, 0.1, host, "/robots.txt", 200, False), Request(0.0, 0.1, host, "/go/1/3", 302, False)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import ssl
 import subprocess
 from pathlib import Path
@@ -14,6 +15,7 @@ from tres_crawler.errors import Unreachable
 from tres_crawler.fetch.client import Client
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate; install it")
 async def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=a.test"]

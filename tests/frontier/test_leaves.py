@@ -156,7 +156,6 @@ verbs = [
     "learn",
     "learn",
     "rebuild",
-    "renew",
 ]
 operations = some.lists(some.tuples(some.sampled_from(verbs), some.integers(1, 5), some.integers(0, 9)), max_size=60)
 

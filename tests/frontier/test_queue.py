@@ -29,6 +29,16 @@ def test_a_rested_host_goes_on_with_its_oldest_link_before_all_younger_ones() ->
     assert [taken(frontier) for _ in range(3)] == [1, 2, 4]
 
 
+def test_a_host_that_is_asked_again_and_again_takes_no_more_memory() -> None:
+    frontier = OrderedFrontier()
+    frontier.place(Offer(n, n % 3) for n in range(1, 10))
+    for _ in range(1000):
+        frontier.hold(1)
+        frontier.release(1)
+    assert len(frontier._heads) < 10
+    assert [taken(frontier) for _ in range(9)] == list(range(1, 10))
+
+
 def test_a_link_that_is_put_back_keeps_its_place_in_the_queue() -> None:
     frontier = OrderedFrontier()
     frontier.place([Offer(1, 1), Offer(2, 1), Offer(3, 2)])

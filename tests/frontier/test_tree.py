@@ -104,6 +104,14 @@ def test_growth_is_limited_as_the_authors_program_does() -> None:
     assert Tree.grown(features, rewards, Growth(max_leaves=6)).leaves == 6
 
 
+def test_a_label_that_is_taken_back_leaves_no_leaf_to_be_sorted_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = Tree.grown(np.arange(40, dtype=np.float32)[:, None], np.zeros(40))
+    for rewards in (np.eye(1, 40, 7, dtype=np.float32)[0], np.zeros(40, np.float32)):
+        tree.relabel(rewards)
+    monkeypatch.setattr("tres_crawler.frontier.tree.best_split", lambda *_: pytest.fail("there is nothing to split"))
+    assert tree.learn(np.array([50], np.float32), 0.0) is None
+
+
 @every_growth
 def test_replaying_the_experiences_gives_the_same_tree_bit_for_bit(growth: Growth) -> None:
     features, rewards = some_experiences(600)

@@ -29,6 +29,18 @@ async def test_it_learns_to_stay_on_good_hosts(site: SmallSite, database: Databa
     assert asked[45:].count("g") / 45 > 0.6
 
 
+async def test_a_choice_looks_again_at_the_best_links_of_earlier_ones(site: SmallSite, database: Database) -> None:
+    good_and_bad_web(site)
+    looked = {}
+    for size in (0, 30):
+        looks = {"draws": 1, "shortlist": size}
+        crawl = await started(site, database, crawl={"max_pages": 40}, frontier=looks, choose={"eagerness": 1.0})
+        await crawl.run()
+        frontier = policy_of(crawl).frontier
+        looked[size] = len(frontier._others(frontier.tree.offers()))
+    assert looked[0] == 0 < looked[30] < 30
+
+
 async def test_a_link_that_two_pages_name_with_other_parameters_is_found_again(
     site: SmallSite, database: Database
 ) -> None:

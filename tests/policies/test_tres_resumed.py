@@ -22,8 +22,9 @@ from tres_crawler.store.tables import snapshots
 
 
 async def test_a_resumed_crawl_has_the_same_tree_the_same_links_and_a_learner_that_goes_on(
-    site: SmallSite, database: Database
+    site: SmallSite, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(links, "PART", 7)
     good_and_bad_web(site)
     first = await started(site, database)
     await first.run()

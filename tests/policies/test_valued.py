@@ -74,6 +74,15 @@ def test_exploration_offers_any_leaf_and_says_so() -> None:
     assert len({offer.link for offer in drawn}) > 15
 
 
+def test_a_choice_by_chance_and_one_by_value_are_told_apart() -> None:
+    frontier = frontier_of({n: n / 100 for n in range(1, 21)}, eagerness=1.0)
+    frontier.exploration = 0.3
+    first = [frontier.offer()[0] for _ in range(400)]
+    assert all(offer.explored for offer in first if offer.link != 20), "only chance puts another before the best"
+    by_value = [offer for offer in first if not offer.explored]
+    assert 230 < len(by_value) < 330
+
+
 def test_exploration_knows_leaves_and_not_how_many_links_they_offer() -> None:
     rng, tree = np.random.default_rng(1), Tree(1)
     for value, reward in ((0.0, 0.0), (1.0, 1.0)):

@@ -103,6 +103,7 @@ def test_tres_stop_asks_the_service_that_runs_the_crawl(
             meanwhile.setenv("http_proxy", "http://127.0.0.1:9")
             told = tres("stop", "1", "--data-dir", tmp_path / "data", cwd=tmp_path)
         assert (told.returncode, told.stderr) == (0, "")
+        assert f"POST {service.address}/api/v1/crawls/1/resume" in told.stdout
         assert service.call("GET", "/api/v1/crawls/1")[1]["state"] == "stopped"
         os.kill(service.process.pid, 0)
 
@@ -240,6 +241,24 @@ def test_a_paused_crawl_stays_paused_over_a_restart_and_a_finished_one_goes_on_w
         assert service.get("/1")["pages"] == paused["pages"]
         assert service.call("POST", "/api/v1/crawls/1/resume")[1]["state"] == "running"
         service.wait_for(1, lambda now: now["pages"] > paused["pages"])
+
+
+def test_an_ended_crawl_can_be_let_watch_what_it_found(tmp_path: Path, web: RunningWeb) -> None:
+    paces = {"visits_per_minute": 1200, "least_gap_seconds": 1.0, "first_gap_seconds": 2.0}
+    with running_service(tmp_path, web, CRAWL__POLICY="breadth-first") as service:
+        asked = {"topic": topic(web), "crawl": {"max_pages": 40}, "recrawl": paces}
+        service.call("POST", "/api/v1/crawls", asked)
+        while_it_runs = service.call("PATCH", "/api/v1/crawls/1", {"recrawl": "monitor"})
+        assert while_it_runs[0] == 409
+        assert "stop it before" in while_it_runs[1]["detail"]
+        service.wait_for(1, lambda now: now["state"] == "finished")
+        assert '"recrawl": "monitor"' in service.call("POST", "/api/v1/crawls/1/resume")[1]["detail"]
+        assert service.call("PATCH", "/api/v1/crawls/1", {"recrawl": "monitor"})[0] == 200
+        assert service.call("POST", "/api/v1/crawls/1/resume")[1]["state"] == "running"
+        service.wait_for(1, lambda _: service.get("/1/recrawl")["visits"] > 3)
+        assert service.get("/1")["pages"] == 40
+        assert service.get("/1/recrawl")["troubles"] == 0, "a first version is no trouble"
+        assert service.call("POST", "/api/v1/crawls/1/stop")[1]["state"] == "stopped"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

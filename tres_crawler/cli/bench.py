@@ -32,10 +32,10 @@ def fetch(
     as_json: JsonOption = False,
     pages: Annotated[
         int | None,
-        typer.Option(min=1, help="Pages to fetch.  [default: 2000, 300 quick; of politeness 1000, 150 quick]"),
+        typer.Option(min=1, help="Pages to fetch.  \\[default: 2000, 300 quick; of politeness 1000, 150 quick]"),
     ] = None,
     repeat: Annotated[
-        int | None, typer.Option(min=1, help="How often each way is measured.  [default: 3; 2 quick]")
+        int | None, typer.Option(min=1, help="How often each way is measured.  \\[default: 3; 2 quick]")
     ] = None,
     scrapy: Annotated[
         str | None, typer.Option(metavar="PYTHON", help="An interpreter that has scrapy and selectolax installed.")
@@ -78,12 +78,12 @@ def relevance(
         Path | None, typer.Option(metavar="DIR", help="Folder of labelled text, for the parts classify and keywords.")
     ] = None,
     topic: Annotated[
-        list[str] | None, typer.Option(help="A topic to look at; may be repeated.  [default: sports, food, hardware]")
+        list[str] | None, typer.Option(help="A topic to look at; may be repeated.  \\[default: sports, food, hardware]")
     ] = None,
     part: Annotated[
         list[str] | None,
         typer.Option(
-            help="classify, keywords, bootstrap, anchors, speed or calibration; may be repeated.  [default: all]"
+            help="classify, keywords, bootstrap, anchors, speed or calibration; may be repeated.  \\[default: all]"
         ),
     ] = None,
     quick: QuickOption = False,
@@ -103,17 +103,17 @@ def relevance(
 def focused(
     parts: Annotated[
         list[str] | None,
-        typer.Option("--part", help=f"Which question: {', '.join(crawling.PARTS)}.  [default: matrix]"),
+        typer.Option("--part", help=f"Which question: {', '.join(crawling.PARTS)}.  \\[default: matrix]"),
     ] = None,
-    pages: Annotated[int | None, typer.Option(min=1, help="Pages of a crawl.  [default: the part's own]")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Crawls of a kind.  [default: the part's own]")] = None,
+    pages: Annotated[int | None, typer.Option(min=1, help="Pages of a crawl.  \\[default: the part's own]")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Crawls of a kind.  \\[default: the part's own]")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Crawls at once.")] = 2,
     policies: Annotated[
         list[str] | None,
-        typer.Option("--policy", help="Of matrix and learn; may be repeated.  [default: the part's own]"),
+        typer.Option("--policy", help="Of matrix and learn; may be repeated.  \\[default: the part's own]"),
     ] = None,
     caps: Annotated[
-        list[str] | None, typer.Option("--max", metavar="M|M:K", help="Of matrix; may be repeated.  [default: all]")
+        list[str] | None, typer.Option("--max", metavar="M|M:K", help="Of matrix; may be repeated.  \\[default: all]")
     ] = None,
     family: Annotated[str, typer.Option(help="Webs of matrix: report, or tune to choose settings on.")] = REPORTED,
     scale: Annotated[

@@ -142,8 +142,11 @@ def stop(crawl_id: CrawlArgument, data_dir: DataDirOption = DEFAULT_DATA_DIR, co
     state = shown_state(record, holder)
     if state not in (CrawlState.RUNNING, CrawlState.PAUSED, "interrupted"):
         raise ControlError(f"Crawl {crawl_id} is {state} already ({record.stop_reason}); there is nothing to stop.")
+    go_on = f"tres resume {crawl_id} --data-dir {data_dir}"
     if holder and holder.get("url"):
-        _ask_service(f"{holder['url']}/api/v1/crawls/{crawl_id}/stop", settings.serve.token or _left_token(data_dir))
+        place = f"{holder['url']}/api/v1/crawls/{crawl_id}"
+        _ask_service(f"{place}/stop", settings.serve.token or _left_token(data_dir))
+        go_on = f"POST {place}/resume, or Resume on the dashboard"
     elif holder and holder.get("crawl") == crawl_id:
         os.kill(int(holder["pid"]), signal.SIGINT)
         _wait_until_left(folder, holder)
@@ -154,7 +157,7 @@ def stop(crawl_id: CrawlArgument, data_dir: DataDirOption = DEFAULT_DATA_DIR, co
         )
     else:
         run(_mark_stopped(folder, crawl_id))
-    print(f"Crawl {crawl_id} is stopped. Go on with: tres resume {crawl_id} --data-dir {data_dir}")
+    print(f"Crawl {crawl_id} is stopped. Go on with: {go_on}")
 
 
 def content_of(crawl: int, data_dir: Path, settings: Settings) -> Content:

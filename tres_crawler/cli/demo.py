@@ -35,8 +35,8 @@ def demo(
     pages: Annotated[
         int | None, typer.Option(min=1, help="No dashboard: crawl so many pages, show how it goes, and end.")
     ] = None,
-    host: Annotated[str | None, typer.Option(help="Address of the dashboard.  [default: 127.0.0.1]")] = None,
-    port: Annotated[int | None, typer.Option(help="Port of the dashboard.  [default: 8000]")] = None,
+    host: Annotated[str | None, typer.Option(help="Address of the dashboard.  \\[default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of the dashboard.  \\[default: 8000]")] = None,
     web_port: Annotated[
         int, typer.Option(min=0, max=65535, help="Loopback port of the simulated web; crawls remember it.")
     ] = 8099,

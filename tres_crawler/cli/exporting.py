@@ -32,7 +32,7 @@ FormatOption = Annotated[
 ]
 OutputOption = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="File to write.  [default: pages.jsonl, sites.csv, … after the format]"),
+    typer.Option("-o", "--output", help="File to write.  \\[default: pages.jsonl, sites.csv, … after the format]"),
 ]
 
 
@@ -41,7 +41,7 @@ def export(
     kind: FormatOption = Format.JSONL,
     output: OutputOption = None,
     after: Annotated[int, typer.Option(min=0, help="Begin after this number: the last one you have.")] = 0,
-    limit: Annotated[int | None, typer.Option(min=1, help="How many numbers to go on.  [default: all]")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many numbers to go on.  \\[default: all]")] = None,
     data_dir: DataDirOption = DEFAULT_DATA_DIR,
     config: ConfigOption = None,
 ) -> None:

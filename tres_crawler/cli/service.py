@@ -17,8 +17,8 @@ from tres_crawler.store.datadir import DataDir
 
 
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on.  [default: 8000]")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.  \\[default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on.  \\[default: 8000]")] = None,
     data_dir: DataDirOption = DEFAULT_DATA_DIR,
     config: ConfigOption = None,
 ) -> None:

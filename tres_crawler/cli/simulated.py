@@ -19,10 +19,10 @@ from tres_crawler.simweb.topics import write_topics
 
 
 def simweb(
-    sites: Annotated[int | None, typer.Option(help="How many sites.  [default: 2000]")] = None,
-    pages: Annotated[int | None, typer.Option(help="How many pages over all sites.  [default: 100000]")] = None,
+    sites: Annotated[int | None, typer.Option(help="How many sites.  \\[default: 2000]")] = None,
+    pages: Annotated[int | None, typer.Option(help="How many pages over all sites.  \\[default: 100000]")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback; 0 takes a free one.")] = 8099,
-    seed: Annotated[int | None, typer.Option(help="Another seed is another web.  [default: 1]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed is another web.  \\[default: 1]")] = None,
     log: Annotated[Path | None, typer.Option(help="Write every request to this file (JSON lines).")] = None,
     write_topics_to: Annotated[
         Path | None, typer.Option("--write-topics", metavar="DIR", help="Write a topic file with a seed per topic.")

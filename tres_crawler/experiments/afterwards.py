@@ -15,6 +15,7 @@ from tres_crawler.config import Settings
 from tres_crawler.features import Describer, Known
 from tres_crawler.finds import NAME
 from tres_crawler.frontier.tree import Growth, Node, Tree
+from tres_crawler.policies.learning import KNOWN_SITE
 from tres_crawler.policies.registry import settled
 from tres_crawler.records import LinkState, Outcome
 from tres_crawler.simweb.describe import resolve, split
@@ -71,12 +72,18 @@ async def _trees(database: Database, crawl: int, settings: Settings, saved: Any)
     describer = Describer(settings.features, ())
     placed = describer.placed
     vectors = learning.matrix((row.features for row in rows), describer.width)[:, :placed]
-    rewards = {row.number: float(row.relevant) for row in saved}
+    rewards: dict[int, float] = {}
+    found: set[int] = set()
+    for row in saved:
+        again = KNOWN_SITE[settings.crawl.objective] if row.site in found else 1.0
+        rewards[row.number] = again if row.relevant else 0.0
+        found.update([row.site] if row.relevant else [])
     known = np.array([rewards[row.page] for row in rows], np.float32)
     growth = Growth(settings.frontier.min_experiences, settings.frontier.max_depth, settings.frontier.max_leaves)
     nodes = [Node(*row) for row in await learning.nodes(database, crawl, judge[0] if judge else 1)]
     restored, grown = Tree.restored(nodes, vectors, known, growth), Tree.grown(vectors, known, growth)
-    waiting = learning.matrix((await links.waiting_columns(database, crawl)).features, describer.width)[:, :placed]
+    described = [row async for part in links.waiting_columns(database, crawl) for row in part.features]
+    waiting = learning.matrix(described, describer.width)[:, :placed]
     same = (
         list(restored.splits()) == list(grown.splits())
         and all(np.array_equal(*pair) for pair in zip(restored.experienced(), grown.experienced(), strict=True))

@@ -119,8 +119,9 @@ def kept_cells(cells: Iterable[Cell], keep: Path | None) -> dict[Cell, Figures]:
 async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Say) -> dict[Cell, Figures]:
     """The figures of every cell, so many at once; those that `keep` has already are not run again."""
     wanted = list(dict.fromkeys(cells))
-    for cell in wanted:
-        web_with(cell.family, cell.web, cell.topic, cell.pages, cell.scale)
+    # A web takes a moment to make, and many cells are on one.
+    for web in dict.fromkeys((cell.family, cell.web, cell.topic, cell.pages, cell.scale) for cell in wanted):
+        web_with(*web)
     done = kept_cells(wanted, keep)
     if done:
         say(f"{len(done)} of {len(wanted)} cells were kept from before")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.cells import CURVE_EVERY
+from tres_crawler.experiments.pictures import pyplot, save
 from tres_crawler.experiments.report import Report
 
 
@@ -16,30 +16,21 @@ def plot(report: Report, folder: Path) -> list[Path]:
     wanted = [name for name in DRAWN if report.settings.get(name)]
     if not wanted:
         return []
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ConfigError("Pictures need matplotlib: pip install 'tres-crawler[plots]'.") from error
-    matplotlib.use("Agg")
-    from cycler import cycler
-    from matplotlib import pyplot
-
-    paths = []
+    plots = pyplot()
     # The matrix has more rows than the ten colours that are usual.
-    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=matplotlib.color_sequences["tab20"])
+    colours = plots.matplotlib.cycler(color=plots.matplotlib.color_sequences["tab20"])
+    paths = []
     for name in wanted:
         draw, panels = DRAWN[name]
-        figure, axes = pyplot.subplots(1, panels, figsize=(9 if panels == 1 else 6 * panels, 6), layout="constrained")
-        draw(report.settings[name], axes)
+        with plots.rc_context({"axes.prop_cycle": colours}):
+            figure, axes = plots.subplots(
+                1, panels, figsize=(9 if panels == 1 else 6 * panels, 6), layout="constrained"
+            )
+            draw(report.settings[name], axes)
         if of := report.settings.get(f"{name}_of"):
             figure.suptitle(of)
-        path = folder / f"focused-{report.settings['part']}-{name}.png"
-        try:
-            figure.savefig(path, dpi=110)
-        except OSError as error:
-            raise ConfigError(f"The pictures cannot be written to {folder}: {error.strerror}.") from error
-        pyplot.close(figure)
-        paths.append(path)
+        paths.append(save(figure, folder / f"focused-{report.settings['part']}-{name}.png"))
+        plots.close(figure)
     return paths
 
 
@@ -81,6 +72,7 @@ def _growth(grown: Mapping[str, list[tuple[int, int, int]]], axes: Any) -> None:
 
 DRAWN: Mapping[str, tuple[Callable[[Any, Any], None], int]] = {
     "curves": (_curves, 1),
+    "variants": (_curves, 1),
     "points": (_front, 1),
     "pareto": (_pareto, 3),
     "growth": (_growth, 2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import mean
 
@@ -38,19 +39,21 @@ def _ratios(rows: Rows, cap: str) -> Iterable[Check]:
     mine = rows.get(("tres", cap))
     if not mine:
         return
-    rivals = {name: rows[name, cap] for name in RIVALS if (name, cap) in rows}
+    ratios = {name: _ratio(mine, rows[name, cap]) for name in (*RIVALS, "best-first", ORACLE) if (name, cap) in rows}
+    rivals = [name for name in RIVALS if name in ratios]
     if rivals:
-        best = max(rivals, key=lambda name: harvest(rivals[name]))
-        yield _ratio(f"MAX {cap}: tres : {best}, the best of {', '.join(rivals)}", mine, rivals[best], 1.5)
+        best = min(rivals, key=lambda name: math.inf if (ratio := ratios[name]) is None else ratio)
+        named = f"MAX {cap}: tres : {best}, the best of {', '.join(rivals)}"
+        yield Check.at_least(named, ratios[best], 1.5, digits=2)
     for name, goal in (("best-first", 1.25), (ORACLE, 0.9)):
-        if (name, cap) in rows:
-            yield _ratio(f"MAX {cap}: tres : {name}", mine, rows[name, cap], goal)
+        if name in ratios:
+            yield Check.at_least(f"MAX {cap}: tres : {name}", ratios[name], goal, digits=2)
 
 
-def _ratio(name: str, mine: Sequence[Figures], other: Sequence[Figures], goal: float) -> Check:
+def _ratio(mine: Sequence[Figures], other: Sequence[Figures]) -> float | None:
     """None if there is nothing to compare."""
-    ours, theirs = _on_shared_topics(mine, other)
-    return Check.at_least(name, harvest(ours) / max(harvest(theirs), 1e-9) if ours else None, goal, digits=2)
+    ours, theirs = _on_shared_webs(mine, other)
+    return harvest(ours) / max(harvest(theirs), 1e-9) if ours else None
 
 
 def _against_all(rows: Rows, cap: str) -> Iterable[Check]:
@@ -59,7 +62,7 @@ def _against_all(rows: Rows, cap: str) -> Iterable[Check]:
     mine = policies.get("tres")
     # What knows the truth is no rival, and a variant has a comma in its name.
     others = {name: f for name, f in policies.items() if name not in ("tres", ORACLE) and "," not in name}
-    pairs = {name: pair for name, other in others.items() if mine and all(pair := _on_shared_topics(mine, other))}
+    pairs = {name: pair for name, other in others.items() if mine and all(pair := _on_shared_webs(mine, other))}
     if not pairs:
         return
     ahead = {name: 100 * (harvest(ours) - harvest(theirs)) for name, (ours, theirs) in pairs.items()}
@@ -80,9 +83,9 @@ def _never_behind(rows: Rows) -> Iterable[Check]:
     behind: dict[str, float] = {}
     for (name, cap), mine in rows.items():
         if name == "tres" and ("best-first", cap) in rows:
-            other = rows["best-first", cap]
-            for topic in dict.fromkeys(f["topic"] for f in mine):
-                pairs = zip(_so_far(mine, topic), _so_far(other, topic), strict=False)
+            ours, theirs = _on_shared_webs(mine, rows["best-first", cap])
+            for topic in dict.fromkeys(f["topic"] for f in ours):
+                pairs = zip(_so_far(ours, topic), _so_far(theirs, topic), strict=False)
                 late_pairs = list(pairs)[EARLY:]
                 if late_pairs:
                     behind[f"MAX {cap}, {topic}"] = max(100 * (their - our) for our, their in late_pairs)
@@ -121,10 +124,15 @@ def pages_to_learn(figures: Sequence[Figures]) -> int | None:
     return CURVE_EVERY * (1 + next(at for at, rate in enumerate(curve) if rate >= MUCH * curve[-1]))
 
 
-def _on_shared_topics(mine: Sequence[Figures], other: Sequence[Figures]) -> tuple[list[Figures], list[Figures]]:
-    """The crawls of topics that both have by now."""
-    both = {f["topic"] for f in mine} & {f["topic"] for f in other}
-    return [f for f in mine if f["topic"] in both], [f for f in other if f["topic"] in both]
+def _on_shared_webs(mine: Sequence[Figures], other: Sequence[Figures]) -> tuple[list[Figures], list[Figures]]:
+    """The crawls of webs that both have by now."""
+    both = {place(f) for f in mine} & {place(f) for f in other}
+    return [f for f in mine if place(f) in both], [f for f in other if place(f) in both]
+
+
+def place(figures: Figures) -> tuple[str, int]:
+    """What two crawls must share to be compared."""
+    return figures["topic"], figures["web"]
 
 
 def harvest(figures: Sequence[Figures]) -> float:

@@ -1,4 +1,4 @@
-"""Every policy under every cap on webs that nothing was chosen on, by their truth (TRES, Tables 3 and 4)."""
+"""Every policy under every cap on webs that no setting was chosen on, by their truth (TRES, Tables 3 and 4)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.afterwards import TREES
 from tres_crawler.experiments.cells import ORACLE, Cell, Figures, Judge, kept_cells, run_cells
-from tres_crawler.experiments.goals import checks_of, harvest, over_topics, sites
+from tres_crawler.experiments.goals import checks_of, harvest, over_topics, place, sites
 from tres_crawler.experiments.harvests import late, spread, spread_of
 from tres_crawler.experiments.orderings import orderings
 from tres_crawler.experiments.plan import Plan
@@ -21,18 +22,23 @@ from tres_crawler.experiments.spending import KINDS
 from tres_crawler.policies.registry import POLICIES
 from tres_crawler.simweb.params import FAMILIES
 
-PLACES: Mapping[str, Sequence[tuple[int, str]]] = {
-    "report": ((3, "sports"), (4, "food"), (5, "hardware")),
-    "tune": ((0, "games"), (1, "health"), (2, "computers")),
+TOPICS: Mapping[str, Sequence[str]] = {
+    "report": ("sports", "food", "hardware"),
+    "tune": ("games", "health", "computers"),
 }
-"""A web of the family for each of three topics. Webs 0 to 2 of the family `report` were reported on before, and what
-was seen there led to changes (docs/decisions/0017, 0021)."""
+FIRST_WEB = {"report": 3, "tune": 0}
+"""Webs 0 to 2 of the family `report` were reported on before, and what was seen there led to changes
+(docs/decisions/0017, 0021)."""
 CAPS = ("50", "none", "100", "10", "5", "5:2")
 KEY = ("tres", "tres-paper", "best-first", "ache", "async", "anchor-first", ORACLE)
 REST = ("tres-async", "tree-random", "breadth-first", "random")
 SYNC_PAGES = 1000
 """Brute force is slow: no more are worth waiting for."""
 TENTHS = 10
+
+Doubles = npt.NDArray[np.float64]
+Curve = Sequence[Sequence[int]]
+"""Pages, and how many of them are relevant, again and again."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +56,18 @@ class Row:
         pages = min(plan.pages, SYNC_PAGES) if self.policy == "sync" else plan.pages
         judge = plan.judge if self.judge == "shared" else self.judge
         settings = (("crawl.max_per_site", self.cap), *self.settings)
-        places = PLACES[plan.family][: 1 if plan.quick else None]
         return [
             Cell(web, topic, self.policy, pages, seed, settings, family=plan.family, judge=judge, scale=plan.scale)
             for seed in range(1, plan.seeds + 1)
-            for web, topic in places
+            for web, topic in places(plan.family, seed)[: 1 if plan.quick else None]
         ]
+
+
+def places(family: str, seed: int) -> list[tuple[int, str]]:
+    """A web for each topic; with every seed others, and a topic meets another kind of web (docs/decisions/0024)."""
+    topics = TOPICS[family]
+    first = FIRST_WEB[family] + len(topics) * (seed - 1)
+    return [(first + (at + seed - 1) % len(topics), topic) for at, topic in enumerate(topics)]
 
 
 VARIANTS = (
@@ -110,7 +122,7 @@ async def matrix(plan: Plan) -> Report:
             raise ConfigError(f"{plan.keep} has none of these {len(wanted)} crawls. Run them: leave out --only-kept.")
     else:
         done = await run_cells(wanted, plan.keep, plan.jobs, plan.say)
-    found = {row: [done[cell] for cell in cells[row] if cell in done] for row in rows}
+    found = {row: [{**done[cell], "web": cell.web} for cell in cells[row] if cell in done] for row in rows}
     return report_of(plan, {row: figures for row, figures in found.items() if figures})
 
 
@@ -120,8 +132,12 @@ def _mixed(cells: Mapping[Row, Sequence[Cell]], cap: str) -> Iterable[Cell]:
 
 
 def report_of(plan: Plan, found: Mapping[Row, Sequence[Figures]]) -> Report:
-    topics = [topic for _, topic in PLACES[plan.family]][: 1 if plan.quick else None]
-    rows = [*(_row(row, figures, topics) for row, figures in found.items()), *_webs(plan.family)]
+    topics = TOPICS[plan.family][: 1 if plan.quick else None]
+    tres = {row.cap: figures for row, figures in found.items() if row.name == "tres"}
+    rows = [
+        *(_row(row, figures, topics, tres.get(row.cap, ())) for row, figures in found.items()),
+        *_webs(plan.family),
+    ]
     means = {(row.name, row.cap): (100 * harvest(f), sites(f)) for row, f in found.items()}
     at_fifty = {row.name: figures for row, figures in found.items() if row.cap == "50"}
     went_into = [
@@ -139,7 +155,8 @@ def report_of(plan: Plan, found: Mapping[Row, Sequence[Figures]]) -> Report:
         scale=plan.scale,
         purpose=_purpose(plan.family),
         max_per_site=", ".join(dict.fromkeys(row.cap for row in found)),
-        curves={name: late(figures) for name, figures in at_fifty.items()},
+        curves={name: late(figures) for name, figures in at_fifty.items() if "," not in name},
+        variants={name: late(figures) for name, figures in at_fifty.items() if "," in name},
         pareto={
             topic: {
                 name: [
@@ -151,12 +168,22 @@ def report_of(plan: Plan, found: Mapping[Row, Sequence[Figures]]) -> Report:
             }
             for topic in topics
         },
-        growth={name: fs[0]["lives"][-1]["growth"] for name, fs in at_fifty.items() if name in TREES},
-        growth_of=next((f"{fs[0]['topic']}, one crawl" for name, fs in at_fifty.items() if name in TREES), None),
+        **_growth({name: figures for name, figures in at_fifty.items() if name in TREES}),
     )
 
 
-def _row(row: Row, figures: Sequence[Figures], topics: Sequence[str]) -> dict[str, Any]:
+def _growth(trees: Mapping[str, Sequence[Figures]]) -> dict[str, Any]:
+    """Leaves and waiting links, page by page, of crawls of one web that all policies with a tree have."""
+    by_place = [{place(f): f["lives"][-1]["growth"] for f in figures} for figures in trees.values()]
+    shared = [where for where in by_place[0] if all(where in known for known in by_place)] if by_place else []
+    if not shared:
+        return {}
+    topic, web = shared[0]
+    grown = {name: known[topic, web] for name, known in zip(trees, by_place, strict=True)}
+    return {"growth": grown, "growth_of": f"{topic} of web {web}, MAX 50, one crawl each"}
+
+
+def _row(row: Row, figures: Sequence[Figures], topics: Sequence[str], tres: Sequence[Figures]) -> dict[str, Any]:
     told: dict[str, Any] = {"part": "matrix", "policy": row.name, "max": row.cap, "crawls": len(figures)}
     for topic in topics:
         mine = [f for f in figures if f["topic"] == topic]
@@ -164,12 +191,32 @@ def _row(row: Row, figures: Sequence[Figures], topics: Sequence[str]) -> dict[st
         told[f"{topic}_sites"] = spread([f["relevant_sites"] for f in mine], 0)
     told["all"] = round(100 * harvest(figures), 1)
     told["all_sites"] = round(sites(figures))
+    told["tres_ahead"] = _ahead(tres, figures)
     told["pages"] = round(mean(f["pages"] for f in figures))
     told["judge_precision"] = " ".join(
         spread_of([f["judge"] for f in figures if f["topic"] == topic and f.get("judge")], "precision", 2)
         for topic in topics
     )
     return told
+
+
+def _ahead(tres: Sequence[Figures], others: Sequence[Figures]) -> str:
+    """Points of harvest by which tres is ahead on the same webs after as many pages; mean ± standard deviation."""
+    ours = {place(f): f for f in tres}
+    pairs = [(ours[place(f)]["curve"], f["curve"]) for f in others if place(f) in ours]
+    return spread([100 * _lead(mine, their) for mine, their in pairs if mine and their])
+
+
+def _lead(mine: Curve, their: Curve) -> float:
+    pages = min(mine[-1][0], their[-1][0])
+    by_then = np.array([pages], float)
+    return float(_relevant_by(by_then, mine)[0] - _relevant_by(by_then, their)[0]) / pages
+
+
+def _relevant_by(pages: Doubles, curve: Curve) -> Doubles:
+    """How many of the first so many pages are relevant."""
+    known: Doubles = np.interp(pages, [0, *(row[0] for row in curve)], [0, *(row[1] for row in curve)])
+    return known
 
 
 def _over_time(row: Row, figures: Sequence[Figures], topics: Sequence[str]) -> Iterable[dict[str, Any]]:
@@ -197,10 +244,9 @@ def _spent(row: Row, figures: Sequence[Figures]) -> dict[str, Any]:
     return {"part": "what pages were, in %", "policy": row.name, "max": row.cap, "crawls": len(figures), **shares}
 
 
-def _tenths(curve: Sequence[Sequence[int]]) -> list[float]:
-    pages, relevant = [0, *(row[0] for row in curve)], [0, *(row[1] for row in curve)]
-    ends = np.linspace(0, pages[-1], TENTHS + 1)
-    found: list[float] = (np.diff(np.interp(ends, pages, relevant)) / np.diff(ends)).tolist()
+def _tenths(curve: Curve) -> list[float]:
+    ends = np.linspace(0, curve[-1][0], TENTHS + 1)
+    found: list[float] = (np.diff(_relevant_by(ends, curve)) / np.diff(ends)).tolist()
     return found
 
 
@@ -222,4 +268,4 @@ def _webs(used: str) -> list[dict[str, Any]]:
 
 
 def _purpose(name: str) -> str:
-    return "reporting; nothing was chosen on them" if name == "report" else "choosing settings; not to be reported"
+    return "reporting; no setting was chosen on them" if name == "report" else "choosing settings; not to be reported"

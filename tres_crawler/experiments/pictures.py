@@ -33,6 +33,18 @@ class Picture:
 
 def write(pictures: Sequence[Picture], folder: Path) -> list[Path]:
     """One PNG for each picture."""
+    plots = pyplot()
+    paths = []
+    for picture in pictures:
+        figure, axes = plots.subplots(figsize=(9, 5.5), layout="constrained")
+        _draw(picture, axes)
+        paths.append(save(figure, folder / f"{picture.name}.png"))
+        plots.close(figure)
+    return paths
+
+
+def pyplot() -> Any:
+    """That of matplotlib, drawing to files; a ConfigError if it is not installed."""
     try:
         import matplotlib
     except ImportError as error:
@@ -40,17 +52,15 @@ def write(pictures: Sequence[Picture], folder: Path) -> list[Path]:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    paths = []
-    for picture in pictures:
-        figure, axes = pyplot.subplots(figsize=(9, 5.5), layout="constrained")
-        _draw(picture, axes)
-        paths.append(folder / f"{picture.name}.png")
-        try:
-            figure.savefig(paths[-1], dpi=110)
-        except OSError as error:
-            raise ConfigError(f"The pictures cannot be written to {folder}: {error.strerror}.") from error
-        pyplot.close(figure)
-    return paths
+    return pyplot
+
+
+def save(figure: Any, path: Path) -> Path:
+    try:
+        figure.savefig(path, dpi=110)
+    except OSError as error:
+        raise ConfigError(f"The pictures cannot be written to {path.parent}: {error.strerror}.") from error
+    return path
 
 
 def _draw(picture: Picture, axes: Any) -> None:

@@ -31,6 +31,8 @@ class OrderedFrontier:
         self._holds: dict[int, int] = {}
         self._heads: list[tuple[Key, int]] = []
         """(key, host) heap; an entry counts only while it is that host's first link and the host is free."""
+        self._competing: dict[int, Key] = {}
+        """The newest entry of each host in the heap: hosts that are held and released again and again need no other."""
 
     def __len__(self) -> int:
         return self._count
@@ -53,6 +55,8 @@ class OrderedFrontier:
             if host not in self._holds and self._first(host) == key:
                 return [Offer(key[1], host, promise=-key[0])]
             heappop(self._heads)
+            if self._competing.get(host) == key:
+                del self._competing[host]
         return []
 
     def take(self, offer: Offer) -> None:
@@ -75,6 +79,7 @@ class OrderedFrontier:
         """Remove all links, whose hosts stay held or free."""
         self._by_host.clear()
         self._heads.clear()
+        self._competing.clear()
         self._count = 0
 
     def drop(self, host: int) -> int:
@@ -97,5 +102,6 @@ class OrderedFrontier:
 
     def _compete(self, host: int) -> None:
         first = self._first(host)
-        if first is not None and host not in self._holds:
+        if first is not None and host not in self._holds and self._competing.get(host) != first:
             heappush(self._heads, (first, host))
+            self._competing[host] = first

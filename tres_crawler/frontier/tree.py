@@ -155,13 +155,11 @@ class Tree:
 
     def relabel(self, rewards: Floats) -> None:
         """Give experiences, from the first on, other rewards; what has split stays as it is."""
-        before = self._seen[: len(rewards), -1]
-        for at in np.flatnonzero(before != rewards).tolist():
-            leaf = self._leaf_of(self._seen[at].tolist())
-            self._seen[at, -1] = rewards[at]
-            # Wider than need be, where it was the only one of its reward: then a split is looked for in vain.
-            np.minimum(self._low[leaf], self._seen[at], out=self._low[leaf])
-            np.maximum(self._high[leaf], self._seen[at], out=self._high[leaf])
+        changed = np.flatnonzero(self._seen[: len(rewards), -1] != rewards)
+        self._seen[changed, -1] = rewards[changed]
+        for leaf in np.unique(self.route(self._seen[changed, :-1])).tolist():
+            members = self._seen[self._members[leaf]]
+            self._low[leaf], self._high[leaf] = members.min(0), members.max(0)
 
     def _may_split(self, leaf: int) -> bool:
         """Whether to look for a split at all; large leaves hold one reward or one vector, and are never sorted."""

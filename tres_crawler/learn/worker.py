@@ -118,7 +118,9 @@ class Trainer:
     async def _apart(self, work: Callable[[Ddqn], Answer]) -> Answer:
         """Run in the worker, once everything remembered so far has reached the learner."""
         news, self._unlearned = self._unlearned, []
-        return await asyncio.get_running_loop().run_in_executor(self._worker, _after, news, work, self._learner)
+        loop = asyncio.get_running_loop()
+        # Whoever waits may be cancelled; what was remembered must reach the learner all the same.
+        return await asyncio.shield(loop.run_in_executor(self._worker, _after, news, work, self._learner))
 
 
 # ---- in the worker thread ----

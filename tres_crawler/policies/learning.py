@@ -214,7 +214,9 @@ class LearningPolicy(ABC):
         # Read first: saved under a version it has not reached, it would stand above what a restart saves next.
         version = self.version
         whole, policy = await self._trainer.snapshot(), await self._trainer.policy()
-        told = crawls.event(self._crawl, "learner", version=version, loss=self._trainer.loss)
+        told = crawls.event(
+            self._crawl, "learner", version=version, loss=self._trainer.loss, dropped_steps=self._trainer.dropped_steps
+        )
         return [*learning.new_snapshot(self._crawl, version, whole, policy), told]
 
     async def close(self) -> None:

@@ -52,9 +52,9 @@ class TresPolicy(LearningPolicy):
             tree = await asyncio.to_thread(Tree.grown, vectors, rewards, self._growth)
             await database.write(learning.new_nodes(self._crawl, judge_version, map(asdict, tree.splits())))
         self.frontier.tree.rebuild(tree)
-        waiting = await links.waiting_columns(database, self._crawl)
-        rows = learning.matrix(waiting.features, self._describer.width)
-        self.frontier.tree.place(waiting.numbers, waiting.hosts, rows)
+        async for waiting in links.waiting_columns(database, self._crawl):
+            rows = learning.matrix(waiting.features, self._describer.width)
+            self.frontier.tree.place(waiting.numbers, waiting.hosts, rows)
         self._plan()
 
     def _experience(self, features: Floats, reward: float) -> list[Change]:

@@ -83,7 +83,10 @@ class ValuedFrontier:
         order = _best_of_each_host(np.flatnonzero(~held & (values >= least)), values, seen.hosts)[:MOST_OFFERS]
         explored = self._rng.random(len(order)) < self.exploration
         order[explored] = self._of_random_leaves(drawn, int(explored.sum()))
-        chosen = dict(zip(order.tolist(), explored.tolist(), strict=True))
+        chosen: dict[int, bool] = {}
+        for row, by_chance in zip(order.tolist(), explored.tolist(), strict=True):
+            # A row may stand twice, drawn by chance and for its value: what comes first is why it is offered.
+            chosen.setdefault(row, by_chance)
         rows = list(chosen)
         features = self._refresh(seen.features[rows], seen.hosts[rows])
         return [

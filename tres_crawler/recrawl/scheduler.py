@@ -29,7 +29,7 @@ class Finding:
     """What a visit found."""
 
     changed: bool | None
-    """None where the visit could not tell: no answer, or an error."""
+    """None where the visit could not tell: no answer, an error, or nothing to compare with."""
     value: float = 0.0
     """Share of the text that is new, times its relevance; 0 when nothing changed."""
     seconds: float = 0.0
@@ -40,6 +40,8 @@ class Finding:
     """When the page says that it last changed, by our clock; whether that is to be trusted is for others to say."""
     faded: float | None = None
     """Share of what was new at its last change and is gone by now."""
+    is_first: bool = False
+    """Whether this is the first version that later ones are compared with."""
 
 
 @dataclass(frozen=True, slots=True)

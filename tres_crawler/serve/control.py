@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Response
 from pydantic import Field
 
-from tres_crawler.config import Settings
+from tres_crawler.config import RecrawlMode, Settings
 from tres_crawler.errors import BadRequest, TopicError
 from tres_crawler.records import STOP_ADVICE, StopReason, Summary, Topic
 from tres_crawler.serve.common import MOST, CrawlNumber, Keeping, Stored, WithSettings, known_caller, moment
@@ -59,6 +59,10 @@ class ChangeCrawl(Strict):
     max_pages: Annotated[int | None, Field(ge=1, lt=MOST, description="New page budget.", examples=[5000])] = None
     max_per_site: Annotated[
         int | str | None, Field(description="New cap per site: `100`, `5:2` or `none`.", examples=["200"])
+    ] = None
+    recrawl: Annotated[
+        RecrawlMode | None,
+        Field(description="Whether an ended crawl visits what it found again, once it is resumed."),
     ] = None
 
 
@@ -155,11 +159,17 @@ async def one(number: CrawlNumber, keeper: Keeping) -> CrawlStatus:
 
 @router.patch("/{number}", responses={**STEERING, **WITH_BODY})
 async def change(number: CrawlNumber, body: ChangeCrawl, keeper: Keeping) -> CrawlStatus:
-    """Give a crawl another page budget or cap per site, also while it runs; an ended one goes on when resumed."""
-    changed = body.model_dump(exclude_none=True)
-    if not changed:
-        raise BadRequest("Nothing to change. Give max_pages, max_per_site, or both.")
-    await keeper.change(number, changed)
+    """Give a crawl another page budget or cap per site, also while it runs; an ended one goes on when resumed.
+
+    `"recrawl": "monitor"` and a resume let an ended crawl watch what it found.
+    """
+    changed = body.model_dump(exclude_none=True, exclude={"recrawl"})
+    if not changed and not body.recrawl:
+        raise BadRequest("Nothing to change. Give max_pages, max_per_site or recrawl.")
+    if body.recrawl:
+        await keeper.change_recrawl(number, body.recrawl)
+    if changed:
+        await keeper.change(number, changed)
     return await status_of(keeper, number)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from tres_crawler.config import Settings
+from tres_crawler.config import RecrawlMode, Settings
 from tres_crawler.crawl import Crawl
 from tres_crawler.errors import ControlError, TresError
 from tres_crawler.examples import read_examples
@@ -189,6 +189,18 @@ class Keeper:
         async with self._at_hand(number) as crawl:
             await crawl.change(changed)
 
+    async def change_recrawl(self, number: int, mode: RecrawlMode) -> None:
+        """Say whether an ended crawl visits again what it found when it is resumed."""
+        async with self._turn(number):
+            record = await self.record(number)
+            if number in self.running or record.state in ACTIVE:
+                raise ControlError(f"Crawl {number} is {record.state}; stop it before its recrawling is changed.")
+            settings = Settings.kept(record.settings).replaced("recrawl", {"mode": mode})
+            await self._database.write(
+                crawls.settings_change(number, {**record.settings, "recrawl": settings.recrawl.model_dump()}),
+                crawls.event(number, "settings", recrawl=mode),
+            )
+
     async def add_seeds(self, number: int, urls: Sequence[str]) -> int:
         """Place more seeds; one that has ended fetches them when it is resumed."""
         async with self._at_hand(number) as crawl:
@@ -269,10 +281,15 @@ class Keeper:
 
     async def _refuse_what_is_done(self, record: CrawlRecord) -> None:
         """A finished crawl can go on only if it has been given more to do."""
-        _, summary = await self.status(record.id)
+        settings, (_, summary) = Settings.kept(record.settings), await self.status(record.id)
+        if settings.recrawl.mode == "monitor" and summary.relevant_pages:
+            return
         told = f"Crawl {record.id} is finished ({record.stop_reason}); there is nothing to resume."
-        if summary.pages >= Settings.kept(record.settings).crawl.max_pages:
-            raise ControlError(f"{told} Give it a larger budget first: PATCH with max_pages.")
+        if summary.pages >= settings.crawl.max_pages:
+            raise ControlError(
+                f"{told} Give it a larger budget first: PATCH with max_pages; "
+                'or let it watch what it found: PATCH with "recrawl": "monitor".'
+            )
         if not summary.waiting:
             raise ControlError(f"{told} Add seeds first.")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,9 @@ from tres_crawler.records import Link, LinkState, Offer
 from tres_crawler.store.database import AnyRow, Change, Database
 from tres_crawler.store.tables import hosts, links, pages, sites
 from tres_crawler.text import fingerprint
+
+PART = 20_000
+"""Links that are read at once where there may be a million."""
 
 _THIS = (links.c.crawl == bindparam("of_crawl"), links.c.number == bindparam("of_link"))
 
@@ -120,21 +123,25 @@ async def waiting_with_features(database: Database, crawl: int) -> list[Offer]:
 
 
 class WaitingColumns(NamedTuple):
-    """The waiting links of a crawl without an object for each."""
+    """Waiting links of a crawl without an object for each."""
 
     numbers: npt.NDArray[np.int32]
     hosts: npt.NDArray[np.int32]
     features: list[bytes]
 
 
-async def waiting_columns(database: Database, crawl: int) -> WaitingColumns:
-    found = await database.rows(
+async def waiting_columns(database: Database, crawl: int) -> AsyncIterator[WaitingColumns]:
+    """All of them, oldest first, in parts: a million at once would take half a gigabyte and hold up the loop."""
+    last = 0
+    while found := await database.rows(
         select(links.c.number, links.c.host, links.c.features)
-        .where(links.c.crawl == crawl, links.c.state == LinkState.WAITING)
+        .where(links.c.crawl == crawl, links.c.state == LinkState.WAITING, links.c.number > last)
         .order_by(links.c.number)
-    )
-    numbers, hosts, features = zip(*found, strict=True) if found else ((), (), ())
-    return WaitingColumns(np.array(numbers, np.int32), np.array(hosts, np.int32), list(features))
+        .limit(PART)
+    ):
+        numbers, hosts, features = zip(*found, strict=True)
+        last = numbers[-1]
+        yield WaitingColumns(np.array(numbers, np.int32), np.array(hosts, np.int32), list(features))
 
 
 FEATURES_BY_SOURCE = (

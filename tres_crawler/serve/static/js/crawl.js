@@ -31,12 +31,12 @@ const EXPORTS = [
   ["graph", "Link graph as CSV", "for Gephi, NetworkX"],
   ["warc", "Exchanges as WARC", "if they were kept"],
 ];
-// Why a crawl ended, and what to do about it here; the API's own advice is for the command line.
+// Why a crawl ended, and what to do about it here; the API's own advice is for those who use it.
 const REASONS = {
   budget: ["Done: every page of the budget was fetched.", "To go on, raise the budget with Adjust."],
   frontier_empty: ["Done: no link waits any more.", "To reach more of the web, add seeds with Adjust."],
   sites_capped: ["Links wait, but every site has reached its cap.", "To go on, raise the cap or add seeds on other sites with Adjust."],
-  no_seed: ["No seed could be fetched.", "Check the seeds in a browser, and the network; then Resume, or add others with Adjust."],
+  no_seed: ["No seed could be fetched.", "Check the seeds in a browser, and the network; add others with Adjust, or start a new crawl."],
   stopped: ["Stopped by a person.", "Resume goes on where it stopped."],
   failed: ["The crawl could not go on.", "Mend the cause, then Resume."],
 };
@@ -64,6 +64,7 @@ export function showCrawl(main, id) {
   const crawl = {
     id,
     status: () => status,
+    ask: () => ask(),
     why: (page) => `#/crawls/${id}/${tab}/${page}`,
     metrics(answer) {
       reference = answer.random_reference;

@@ -32,7 +32,8 @@ function updateProgress(status, bar, track, done, left) {
   track.setAttribute("aria-valuenow", pages);
   setText(done, `${number(pages)} of ${number(budget)} pages`);
   const remaining = speed > 0 ? (budget - pages) / speed : null;
-  if (status.state === "running" && remaining !== null && pages > 20) setText(left, `about ${duration(remaining)} left`);
+  if (status.state === "running" && pages >= budget) setText(left, "watching what it found");
+  else if (status.state === "running" && remaining !== null && pages > 20) setText(left, `about ${duration(remaining)} left`);
   else setText(left, seconds ? `ran ${duration(seconds)}` : "");
 }
 

@@ -1,10 +1,11 @@
 // Freshness: how fresh the known pages are, which is visited next and why, and what was new, highlighted.
-import { get } from "./api.js";
+import { get, post, send } from "./api.js";
 import { h, redraw, replace } from "./dom.js";
 import { figures } from "./figures.js";
 import { decimal, number, outside, plural, share, shortUrl, when } from "./format.js";
 import { empty, failed, loading } from "./states.js";
 import { clean } from "./text.js";
+import { attempt } from "./toast.js";
 
 const AT_ONCE = 20;
 const MODES = { off: "off", share: "a share of the fetches", monitor: "monitor" };
@@ -42,6 +43,7 @@ export function show(root, crawl) {
   const more = h("button.button", { type: "button", onclick: () => older() }, "Show older");
   let shown = [];
   let reached = false;
+  let unwatched = "";
 
   function drawNews() {
     redraw(news, shown.map(newsItem));
@@ -55,6 +57,23 @@ export function show(root, crawl) {
     drawNews();
   }
 
+  async function watch() {
+    await send(`/crawls/${crawl.id}`, { method: "PATCH", body: { recrawl: "monitor" } });
+    await post(`/crawls/${crawl.id}/resume`);
+    await crawl.ask();
+    await refresh();
+  }
+
+  function showUnwatched({ state, relevant_pages }) {
+    const now = `${state} ${relevant_pages > 0}`;
+    if (unwatched === now) return;
+    unwatched = now;
+    const ended = state !== "running" && state !== "paused";
+    const button = ended && relevant_pages > 0 && h("button.button.primary", { type: "button", onclick: (event) => attempt(event.currentTarget, watch) }, "Watch what it found");
+    const later = ended ? "" : " It can be begun here when this crawl has ended.";
+    replace(place, h("section.card", {}, empty("Known pages are not visited again", `A crawl that keeps watching shows here how fresh its pages are, which comes next, and what is new.${later}`, button)));
+  }
+
   async function refresh() {
     let known;
     try {
@@ -64,7 +83,7 @@ export function show(root, crawl) {
       return;
     }
     if (known.mode === "off" && !known.visits) {
-      replace(place, h("section.card", {}, empty("Known pages are not visited again", "Start a crawl that keeps watching when it is done, and this shows how fresh its pages are, which comes next, and what is new.")));
+      showUnwatched(crawl.status());
       return;
     }
     const retired = Object.entries(known.retired);
