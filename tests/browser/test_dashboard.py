@@ -16,6 +16,9 @@ from tests.browser.conftest import PATIENCE
 from tests.commands import RunningWeb
 from tests.serve.service import Service, running_service, topic
 
+SOME_NEWS = 3000
+"""Milliseconds in which a view that is open is told several times how its crawl stands."""
+
 VIEWS = ("overview", "pages", "sites", "tree", "politeness", "freshness")
 HOSTILE = "<img src=x onerror=\"document.title='hacked'\"> \u202egnp.exe\x07"
 
@@ -185,6 +188,18 @@ def test_pages_are_filtered_and_searched(page: Page, service: Service, ended: in
     page.get_by_label("Search in titles and URLs").fill("")
     expect(rows).to_have_count(40)
     page.get_by_role("button", name="Show more").click()
+    expect(rows).to_have_count(80)
+
+
+def test_older_pages_are_shown_even_if_news_come_meanwhile(page: Page, service: Service, ended: int) -> None:
+    held: list[Route] = []
+    page.route("**/pages?*cursor=*", lambda route: held.append(route))
+    page.goto(f"{service.address}/#/crawls/{ended}/pages")
+    rows = page.locator(".rows .row")
+    expect(rows).to_have_count(40)
+    page.get_by_role("button", name="Show more").click()
+    page.wait_for_timeout(SOME_NEWS)
+    held[0].continue_()
     expect(rows).to_have_count(80)
 
 

@@ -39,6 +39,7 @@ export function show(root, crawl) {
   let items = [];
   let next = null;
   let asked = 0;
+  let growing = false;
 
   root.append(h("section.card", {}, h("div.filters", {}, kinds, search), place));
 
@@ -64,6 +65,7 @@ export function show(root, crawl) {
 
   async function load(further) {
     const mine = (asked += 1);
+    growing = further;
     try {
       const answer = await get(query(further ? next : null));
       if (mine !== asked) return;
@@ -77,12 +79,14 @@ export function show(root, crawl) {
       keyed(list, items, (item) => `${item.id} ${item.label} ${item.probability}`, (item) => pageRow(item, crawl));
     } catch (error) {
       if (mine === asked && !list.isConnected) replace(place, failed(error, () => load(false)));
+    } finally {
+      if (mine === asked) growing = false;
     }
   }
 
   return {
-    // Whoever has scrolled on to older pages is not thrown back to the newest.
-    refresh: () => (items.length > AT_ONCE ? undefined : load(false)),
+    // Whoever goes on to older pages is not thrown back to the newest.
+    refresh: () => (growing || items.length > AT_ONCE ? undefined : load(false)),
     close() {
       clearTimeout(typing);
     },

@@ -35,19 +35,26 @@ export function show(root, crawl) {
   root.append(h("section.card", {}, h("div.card-head", {}, h("h2", {}, "Relevant sites"), h("span.small.muted", {}, "Those with the most evidence first: by the lower end of the interval of their relevant share.")), place));
   let items = [];
   let next = null;
+  let asked = 0;
+  let growing = false;
 
   async function load(further) {
+    const mine = (asked += 1);
+    growing = further;
     try {
       const cursor = further && next ? `&cursor=${encodeURIComponent(next)}` : "";
       const answer = await get(`/crawls/${crawl.id}/sites?limit=${AT_ONCE}${cursor}`);
+      if (mine !== asked) return;
       items = further ? [...items, ...answer.items] : answer.items;
       next = answer.next;
       if (!items.length) return replace(place, empty("No relevant site yet", "A site counts with its first relevant page."));
       redraw(place, siteTable(items, crawl, true), next && h("div.more", {}, more));
     } catch (error) {
-      if (!items.length) replace(place, failed(error, () => load(false)));
+      if (mine === asked && !items.length) replace(place, failed(error, () => load(false)));
+    } finally {
+      if (mine === asked) growing = false;
     }
   }
 
-  return { refresh: () => (items.length > AT_ONCE ? undefined : load(false)), close() {} };
+  return { refresh: () => (growing || items.length > AT_ONCE ? undefined : load(false)), close() {} };
 }
