@@ -10,6 +10,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -21,6 +22,7 @@ from typer.testing import CliRunner
 
 from tests.commands import TRES, RunningWeb, environment, running_simweb, tres
 from tres_crawler.cli import app
+from tres_crawler.experiments.focused import PARTS
 from tres_crawler.records import Summary
 from tres_crawler.simweb import truth
 from tres_crawler.simweb.model import Web
@@ -170,3 +172,13 @@ def wait_for_pages(cwd: Path, count: int) -> None:
                 return
         time.sleep(0.05)
     raise AssertionError("the crawl did not get going")
+
+
+def test_no_command_waits_for_what_only_a_learner_needs() -> None:
+    look = "import sys, tres_crawler.cli; print({'torch', 'sklearn', 'scipy', 'gensim'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", look], capture_output=True, check=True, text=True).stdout == "set()\n"
+
+
+def test_help_names_every_part_of_the_bench() -> None:
+    told = " ".join(CliRunner().invoke(app, ["bench", "focused", "--help"], env={"COLUMNS": "300"}).output.split())
+    assert f"{', '.join(list(PARTS)[:-1])} or {list(PARTS)[-1]}" in told

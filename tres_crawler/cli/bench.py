@@ -11,14 +11,11 @@ from rich.console import Console
 
 from tres_crawler.cli.common import console, run
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments import drawing, focused_plots
-from tres_crawler.experiments import fetch as fetching
-from tres_crawler.experiments import focused as crawling
-from tres_crawler.experiments import frontier as waiting
-from tres_crawler.experiments.plan import REPORTED, Plan
 from tres_crawler.experiments.report import Report, Say, joined
 from tres_crawler.simweb.describe import make_folder
 
+# What a benchmark needs is imported when it is run: torch, scikit-learn and scipy take seconds, which no other command
+# should wait for.
 app = typer.Typer(help="Measure what this crawler does, beside other ways to do it.", no_args_is_help=True)
 
 QuickOption = Annotated[bool, typer.Option("--quick", help="A smaller run that ends within a minute.")]
@@ -46,6 +43,8 @@ def fetch(
     plots: PlotsOption = None,
 ) -> None:
     """Pages a second of our fetching and parsing beside bare loops and Scrapy, on the same pages."""
+    from tres_crawler.experiments import fetch as fetching
+
     if politeness and plots:
         raise ConfigError("Of --politeness there is nothing to draw. Leave --plots away.")
     if plots:
@@ -64,6 +63,8 @@ def fetch(
 @app.command("frontier")
 def frontier(quick: QuickOption = False, as_json: JsonOption = False, plots: PlotsOption = None) -> None:
     """Cost of a choice and of an update, and memory of a link, by waiting links, leaves and draws."""
+    from tres_crawler.experiments import frontier as waiting
+
     if plots:
         make_folder(plots)
     rounds = waiting.QUICK_ROUNDS if quick else waiting.ROUNDS
@@ -91,7 +92,6 @@ def relevance(
     plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write reliability diagrams there.")] = None,
 ) -> None:
     """How well pages and anchors are judged, how fast, and how far the probabilities can be trusted."""
-    # torch and scikit-learn take seconds to import, which the other benchmarks need not wait for.
     from tres_crawler.experiments.relevance import relevance as measured
     from tres_crawler.experiments.relevance.options import Options
 
@@ -103,7 +103,11 @@ def relevance(
 def focused(
     parts: Annotated[
         list[str] | None,
-        typer.Option("--part", help=f"Which question: {', '.join(crawling.PARTS)}.  \\[default: matrix]"),
+        typer.Option(
+            "--part",
+            help="Which question: matrix, targets, learn, async, hubs, front, resume or ranking; may be repeated."
+            "  \\[default: matrix]",
+        ),
     ] = None,
     pages: Annotated[int | None, typer.Option(min=1, help="Pages of a crawl.  \\[default: the part's own]")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Crawls of a kind.  \\[default: the part's own]")] = None,
@@ -115,7 +119,7 @@ def focused(
     caps: Annotated[
         list[str] | None, typer.Option("--max", metavar="M|M:K", help="Of matrix; may be repeated.  \\[default: all]")
     ] = None,
-    family: Annotated[str, typer.Option(help="Webs of matrix: report, or tune to choose settings on.")] = REPORTED,
+    family: Annotated[str, typer.Option(help="Webs of matrix: report, or tune to choose settings on.")] = "report",
     scale: Annotated[
         int, typer.Option(min=1, help="Webs of matrix: so many times as large, for crawls of many pages.")
     ] = 1,
@@ -131,6 +135,10 @@ def focused(
     plots: PlotsOption = None,
 ) -> None:
     """True harvest and relevant sites of crawls of simulated webs, each in processes of its own."""
+    from tres_crawler.experiments import focused as crawling
+    from tres_crawler.experiments import focused_plots
+    from tres_crawler.experiments.plan import Plan
+
     plan = Plan(
         sayer(),
         pages,
@@ -188,7 +196,6 @@ def recrawl(
         raise ConfigError("Say what to measure: --paper 004, --live, --cost or --estimators.")
     if plots:
         make_folder(plots)
-    # scipy takes a second to import, which the other benchmarks need not wait for.
     if paper is not None:
         from tres_crawler.experiments.recrawl.bench import reproduce
 
@@ -218,6 +225,8 @@ def sayer() -> Say:
 
 
 def draw(report: Report, folder: Path | None) -> None:
+    from tres_crawler.experiments import drawing
+
     for picture in drawing.plot(report, folder) if folder else ():
         sayer()(f"Picture: {picture}")
 
