@@ -253,6 +253,8 @@ def test_an_ended_crawl_can_be_let_watch_what_it_found(tmp_path: Path, web: Runn
         assert "stop it before" in while_it_runs[1]["detail"]
         service.wait_for(1, lambda now: now["state"] == "finished")
         assert '"recrawl": "monitor"' in service.call("POST", "/api/v1/crawls/1/resume")[1]["detail"]
+        assert service.call("PATCH", "/api/v1/crawls/1", {"recrawl": "monitor", "max_pages": 5})[0] == 409
+        assert service.get("/1/recrawl")["mode"] == "off", "of what is refused nothing is kept"
         assert service.call("PATCH", "/api/v1/crawls/1", {"recrawl": "monitor"})[0] == 200
         assert service.call("POST", "/api/v1/crawls/1/resume")[1]["state"] == "running"
         service.wait_for(1, lambda _: service.get("/1/recrawl")["visits"] > 3)

@@ -166,10 +166,7 @@ async def change(number: CrawlNumber, body: ChangeCrawl, keeper: Keeping) -> Cra
     changed = body.model_dump(exclude_none=True, exclude={"recrawl"})
     if not changed and not body.recrawl:
         raise BadRequest("Nothing to change. Give max_pages, max_per_site or recrawl.")
-    if body.recrawl:
-        await keeper.change_recrawl(number, body.recrawl)
-    if changed:
-        await keeper.change(number, changed)
+    await keeper.change(number, changed, body.recrawl)
     return await status_of(keeper, number)
 
 

@@ -184,22 +184,30 @@ class Keeper:
         crawl.stop(STOP_PATIENCE_SECONDS)
         await self._running.ended(number)
 
-    async def change(self, number: int, changed: Mapping[str, Any]) -> None:
-        """Give a crawl another budget or cap; one that has ended goes on with it when it is resumed."""
-        async with self._at_hand(number) as crawl:
-            await crawl.change(changed)
+    async def change(self, number: int, changed: Mapping[str, Any], recrawl: RecrawlMode | None = None) -> None:
+        """Give a crawl another budget or cap, or say whether an ended one visits again what it found: all or nothing.
 
-    async def change_recrawl(self, number: int, mode: RecrawlMode) -> None:
-        """Say whether an ended crawl visits again what it found when it is resumed."""
-        async with self._turn(number):
-            record = await self.record(number)
-            if number in self.running or record.state in ACTIVE:
-                raise ControlError(f"Crawl {number} is {record.state}; stop it before its recrawling is changed.")
-            settings = Settings.kept(record.settings).replaced("recrawl", {"mode": mode})
-            await self._database.write(
-                crawls.settings_change(number, {**record.settings, "recrawl": settings.recrawl.model_dump()}),
-                crawls.event(number, "settings", recrawl=mode),
-            )
+        One that has ended goes on with it when it is resumed.
+        """
+        if recrawl:
+            await self._at_rest(number)
+        if changed:
+            async with self._at_hand(number) as crawl:
+                await crawl.change(changed)
+        if recrawl:
+            async with self._turn(number):
+                record = await self._at_rest(number)
+                settings = Settings.kept(record.settings).replaced("recrawl", {"mode": recrawl})
+                await self._database.write(
+                    crawls.settings_change(number, {**record.settings, "recrawl": settings.recrawl.model_dump()}),
+                    crawls.event(number, "settings", recrawl=recrawl),
+                )
+
+    async def _at_rest(self, number: int) -> CrawlRecord:
+        record = await self.record(number)
+        if number in self.running or record.state in ACTIVE:
+            raise ControlError(f"Crawl {number} is {record.state}; stop it before its recrawling is changed.")
+        return record
 
     async def add_seeds(self, number: int, urls: Sequence[str]) -> int:
         """Place more seeds; one that has ended fetches them when it is resumed."""
