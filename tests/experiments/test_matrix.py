@@ -200,7 +200,7 @@ async def test_what_is_kept_is_reported_without_running_anything(tmp_path: Path)
         (["--max", "many"], "--max: 'many' is not a cap"),
         (["--family", "reports"], 'There is no family of webs "reports". Did you mean "report"?'),
         (["--only-kept"], "--only-kept needs --keep DIR"),
-        (["--only-kept", "--keep", "typo"], "typo has none of these 828 crawls. Run them: leave out --only-kept."),
+        (["--only-kept", "--keep", "typo"], "typo has none of these 846 crawls. Run them: leave out --only-kept."),
         (["--policy", "sync", "--max", "10"], "The matrix has no row of sync under MAX 10"),
         (["--pages", "100001"], "has 100,000 pages; a crawl of 100,001 cannot be measured on it"),
     ],

@@ -12,11 +12,12 @@ import pytest
 from tres_crawler.experiments import oracles
 from tres_crawler.experiments.cells import Cell
 from tres_crawler.experiments.crawling import finished, served, started, topic_file, web_with
-from tres_crawler.experiments.oracles import FallingFrontier, Oracle, TruthfulModel
+from tres_crawler.experiments.oracles import FallingFrontier, Oracle, TopicOracle, TruthfulModel
 from tres_crawler.records import Offer, Outlink, PageText
 from tres_crawler.simweb import truth
+from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.links import links_of
-from tres_crawler.simweb.model import Page, Web
+from tres_crawler.simweb.model import Form, Page, Web
 from tres_crawler.vectors import Floats
 
 
@@ -89,10 +90,40 @@ def test_what_the_oracle_has_is_worth_nothing_and_what_is_named_already_no_more_
     assert waiting.offer()[0].value == 0.0, "all that it names is known by now"
 
 
+def test_who_knows_only_topics_takes_dead_ends_for_what_they_seem(web: Web) -> None:
+    number = web.topic_names.index("games")
+    about = [page for page in web.all_pages() if page.subject == number]
+
+    def some(form: Form, broken: bool = False) -> Page:
+        return next(page for page in about if page.form is form and web.is_broken(page) is broken and page.number)
+
+    sound = some(Form.ARTICLE)
+    dead_ends = [some(Form.THIN), some(Form.COPY), some(Form.ARTICLE, broken=True)]
+    told = [some(Form.FOREIGN), some(Form.STUFFED)]
+    urls = [web.url(page) for page in (sound, *dead_ends, *told)]
+    seeing, seeming = worths(Oracle(web, "games"), urls), worths(TopicOracle(web, "games"), urls)
+    assert seeming[:4] == [1.0] * 4
+    assert seeing[0] >= 1.0 > max(seeing[1], seeing[3])
+    assert max(seeming[4:]) < 1.0
+
+
+def test_who_knows_only_topics_goes_by_what_a_link_to_nowhere_promises(web: Web) -> None:
+    number = web.topic_names.index("games")
+    source, dead = next(
+        (page, link)
+        for page in web.all_pages()
+        for link in links_of(web, page)
+        if link.promise == number and resolve(web, *split(link.url))[0] == "dead"
+    )
+    rows = TopicOracle(web, "games").describe([Outlink(dead.url, "")], web.url(source))
+    worth = [oracle(web, "games").worth(*map(int, rows[0])) for oracle in (TopicOracle, Oracle)]
+    assert worth == [1.0, -1.0]
+
+
 def test_cells_that_know_the_truth_are_run_by_the_experiments() -> None:
     plain = Cell(0, "games", "tres", 30, 1)
     assert not plain.knows_truth
-    assert replace(plain, policy="oracle").knows_truth
+    assert all(replace(plain, policy=policy).knows_truth for policy in oracles.ORACLES)
     assert replace(plain, judge="true").knows_truth
 
 

@@ -37,8 +37,6 @@ from tres_crawler.simweb.model import Web
 
 FAMILY = "tune"
 """Webs to choose settings on; what is chosen here is reported elsewhere, on the family `report`."""
-ORACLE = "oracle"
-"""A policy of the experiments, not of the product."""
 CURVE_EVERY = 100
 LOOK_SECONDS = 0.2
 PLAINLY_KEYED = ("fetch", "crawl", "relevance", "choose")
@@ -75,7 +73,7 @@ class Cell:
     @property
     def name(self) -> str:
         """Of what it is kept as; it has all that counts in it, so that it is another when a default changes."""
-        named = () if self.policy == ORACLE else (("crawl.policy", self.policy),)
+        named = () if self.policy in oracles.ORACLES else (("crawl.policy", self.policy),)
         given = effective((("crawl.max_per_site", CAP), *named, *self.given), KEYED)
         counting = settled(Settings.kept(given)).model_dump(include=set(KEYED))
         if self.policy not in LEARNERS:
@@ -102,7 +100,7 @@ class Cell:
     @property
     def knows_truth(self) -> bool:
         """Whether it is run by the experiments and not by the product."""
-        return self.judge == "true" or self.policy == ORACLE
+        return self.judge == "true" or self.policy in oracles.ORACLES
 
     @property
     def lesson(self) -> Lesson:
@@ -163,7 +161,9 @@ async def run_cell(cell: Cell, judges: Judges) -> Figures:
             begun += ["--judge-from", str(TEACHER)] if shared else []
             own, lives = await _crawl(cell, begun, data, number, log)
         found = await asyncio.to_thread(_by_truth, web, log, cell.topic)
-        known = await afterwards.known_links(data, number) if cell.policy == "tres" else None
+        # Only parts of the bench that are for choosing look at it, and it takes seconds.
+        is_looked_at = cell.policy == "tres" and cell.family == FAMILY
+        known = await afterwards.known_links(data, number) if is_looked_at else None
         lives.append(await afterwards.life(data, number))
         judge = {"shared": shared, **await afterwards.judged(data, number, web, cell.topic)}
     names = ("harvest_rate", "leaves", "waiting", "seconds", "pages_per_second", "stop_reason")

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import mean
 
-from tres_crawler.experiments.cells import CURVE_EVERY, ORACLE, Figures
+from tres_crawler.experiments.cells import CURVE_EVERY, Figures
 from tres_crawler.experiments.harvests import late
+from tres_crawler.experiments.oracles import ORACLE, ORACLES, TOPIC_ORACLE
 from tres_crawler.experiments.report import Check
 
 RIVALS = ("ache", "async", "anchor-first")
@@ -39,7 +40,8 @@ def _ratios(rows: Rows, cap: str) -> Iterable[Check]:
     mine = rows.get(("tres", cap))
     if not mine:
         return
-    ratios = {name: _ratio(mine, rows[name, cap]) for name in (*RIVALS, "best-first", ORACLE) if (name, cap) in rows}
+    others = (*RIVALS, "best-first", *ORACLES)
+    ratios = {name: _ratio(mine, rows[name, cap]) for name in others if (name, cap) in rows}
     rivals = [name for name in RIVALS if name in ratios]
     if rivals:
         best = min(rivals, key=lambda name: math.inf if (ratio := ratios[name]) is None else ratio)
@@ -48,6 +50,8 @@ def _ratios(rows: Rows, cap: str) -> Iterable[Check]:
     for name, goal in (("best-first", 1.25), (ORACLE, 0.9)):
         if name in ratios:
             yield Check.at_least(f"MAX {cap}: tres : {name}", ratios[name], goal, digits=2)
+    if (bound := ratios.get(TOPIC_ORACLE)) is not None:
+        yield Check(f"MAX {cap}: tres : {TOPIC_ORACLE}", round(bound, 2), "report", True)
 
 
 def _ratio(mine: Sequence[Figures], other: Sequence[Figures]) -> float | None:
@@ -61,7 +65,7 @@ def _against_all(rows: Rows, cap: str) -> Iterable[Check]:
     policies = {name: figures for (name, other), figures in rows.items() if other == cap}
     mine = policies.get("tres")
     # What knows the truth is no rival, and a variant has a comma in its name.
-    others = {name: f for name, f in policies.items() if name not in ("tres", ORACLE) and "," not in name}
+    others = {name: f for name, f in policies.items() if name not in ("tres", *ORACLES) and "," not in name}
     pairs = {name: pair for name, other in others.items() if mine and all(pair := _on_shared_webs(mine, other))}
     if not pairs:
         return

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.afterwards import TREES
-from tres_crawler.experiments.cells import ORACLE, Cell, Figures, Judge, kept_cells, run_cells
+from tres_crawler.experiments.cells import Cell, Figures, Judge, kept_cells, run_cells
 from tres_crawler.experiments.goals import checks_of, harvest, over_topics, place, sites
 from tres_crawler.experiments.harvests import late, spread, spread_of
+from tres_crawler.experiments.oracles import ORACLE, TOPIC_ORACLE
 from tres_crawler.experiments.orderings import orderings
 from tres_crawler.experiments.plan import Plan
 from tres_crawler.experiments.report import Report
@@ -87,9 +88,10 @@ VARIANTS = (
         for name in ("tres", "ache", "best-first", "tres-async")
     ),
     Row("sync", "50", "sync"),
+    *(Row(TOPIC_ORACLE, cap, TOPIC_ORACLE) for cap in ("50", "100")),
 )
 """What a learned start and lessons are worth and the judge costs, the paper's ablations, more sites for fewer pages,
-what many fetches at once cost, brute force."""
+what many fetches at once cost, brute force, and how far one comes who knows topics but no dead ends."""
 
 
 def chosen_rows(plan: Plan) -> list[Row]:

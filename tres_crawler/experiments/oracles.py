@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from tres_crawler.records import Offer, Outlink, PageText, Summary
 from tres_crawler.relevance import Relevance
 from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.links import links_of
-from tres_crawler.simweb.model import Page, Web
+from tres_crawler.simweb.model import ON_TOPIC_FORMS, Form, Page, Web
 from tres_crawler.store import crawls, links
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.datadir import DataDir
@@ -44,6 +44,8 @@ KEPT = 300_000
 """Links lead to the same pages again and again."""
 NOWHERE = (-1, -1)
 """Where a link leads that does not answer, or may not be asked."""
+SEEMING = (-2, -2)
+"""The same, of one that promises a relevant page."""
 
 
 class TruthfulModel:
@@ -83,25 +85,23 @@ class Oracle:
         self._names = lru_cache(maxsize=KEPT)(self._relevant_targets)
         self._led_to = lru_cache(maxsize=KEPT)(lambda url: resolve(web, *split(url))[1])
 
-    def describe(self, outlinks: Sequence[Outlink]) -> Floats:
-        """The pages that links lead to, by site and number, which are thereby named."""
+    def describe(self, outlinks: Sequence[Outlink], source: str = "") -> Floats:
+        """The pages that the links of a page lead to, by site and number, which are thereby named."""
         pages = [self._led_to(outlink.url) for outlink in outlinks]
         self._named.update(self._content(page) for page in pages if page)
         rows = [(page.site, page.number) if self._answers(page) else NOWHERE for page in pages]
         return np.array(rows, np.float32).reshape(-1, len(NOWHERE))
 
     def worth(self, site: int, number: int) -> float:
-        if (site, number) == NOWHERE:
+        if site < 0:
             return -1.0
         page = self._page(site, number)
-        content = self._content(page)
-        if content in self._taken:
+        if self._content(page) in self._taken:
             return 0.0
-        relevant = self._web.truth(page) == self._number
-        return float(relevant) + len(self._names(page) - self._named) / (MOST_OUTLINKS + 1)
+        return float(self._is_wanted(page)) + len(self._names(page) - self._named) / (MOST_OUTLINKS + 1)
 
     def take(self, site: int, number: int) -> None:
-        if (site, number) != NOWHERE:
+        if site >= 0:
             self._taken.add(self._content(self._page(site, number)))
 
     def _page(self, site: int, number: int) -> Page:
@@ -110,14 +110,53 @@ class Oracle:
     def _answers(self, page: Page | None) -> TypeGuard[Page]:
         return page is not None and not self._web.is_broken(page) and not self._web.is_forbidden(page)
 
+    def _is_wanted(self, page: Page) -> bool:
+        return self._web.truth(page) == self._number
+
     def _content(self, page: Page) -> Content:
         shown = self._web.shown(page)
         return shown.site, shown.number
 
     def _relevant_targets(self, page: Page) -> frozenset[Content]:
         pages = (self._led_to(link.url) for link in links_of(self._web, page))
-        relevant = {self._content(other) for other in pages if other and self._web.truth(other) == self._number}
+        relevant = {self._content(other) for other in pages if other and self._is_wanted(other)}
         return frozenset(sorted(relevant)[:MOST_OUTLINKS])
+
+
+class TopicOracle(Oracle):
+    """Knows which topic every link promises, and what pages of other topics lead to, but not which promises are kept.
+
+    Addresses where nothing is, pages that fail, thin pages and copies are to it what they seem. Foreign pages and
+    farms, which give themselves away by their names and sites, it knows.
+    """
+
+    def describe(self, outlinks: Sequence[Outlink], source: str = "") -> Floats:
+        rows = super().describe(outlinks)
+        nowhere = np.flatnonzero(rows[:, 0] < 0)
+        if nowhere.size and (page := self._led_to(source) if source else None):
+            promises = {_address(link.url): link.promise for link in links_of(self._web, page)}
+            for at in nowhere.tolist():
+                if promises.get(_address(outlinks[at].url)) == self._number:
+                    rows[at] = SEEMING
+        return rows
+
+    def worth(self, site: int, number: int) -> float:
+        # Alike for all that seem relevant: what a page leads to would tell which of them are dead ends.
+        return 1.0 if (site, number) == SEEMING else min(super().worth(site, number), 1.0)
+
+    def _is_wanted(self, page: Page) -> bool:
+        return page.subject == self._number and (page.form in ON_TOPIC_FORMS or page.form is Form.THIN)
+
+    def _answers(self, page: Page | None) -> TypeGuard[Page]:
+        return page is not None and not self._web.is_forbidden(page)
+
+    def _content(self, page: Page) -> Content:
+        return page.site, page.number
+
+
+def _address(url: str) -> str:
+    """Without the query, in which every answer of a site may have a session of its own."""
+    return url.partition("?")[0]
 
 
 class FallingFrontier(RescoredFrontier):
@@ -157,10 +196,15 @@ class OraclePolicy(PlainPolicy):
     def arrive(
         self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers
     ) -> tuple[Floats, list[Change]]:
-        return self._oracle.describe(outlinks), []
+        return self._oracle.describe(outlinks, page.url), []
 
     def describe_more(self, page: PageRecord, outlinks: Sequence[Outlink], looks: Floats, sites: Numbers) -> Floats:
-        return self._oracle.describe(outlinks)
+        return self._oracle.describe(outlinks, page.url)
+
+
+ORACLE, TOPIC_ORACLE = "oracle", "topic-oracle"
+ORACLES: Mapping[str, type[Oracle]] = {ORACLE: Oracle, TOPIC_ORACLE: TopicOracle}
+"""Policies of the experiments, not of the product."""
 
 
 def _page(link: Offer) -> Content:
@@ -181,14 +225,14 @@ async def crawled(given: argparse.Namespace) -> Summary:
             {
                 "max_pages": given.pages,
                 "seed": given.seed,
-                "policy": STAND_IN if given.policy == "oracle" else given.policy,
+                "policy": STAND_IN if given.policy in ORACLES else given.policy,
             },
         )
     )
-    oracle = Oracle(web, topic.name)
 
     def make_policy(around: Surroundings) -> Policy:
-        return OraclePolicy(around.crawl, oracle) if given.policy == "oracle" else create_policy(around)
+        oracle = ORACLES.get(given.policy)
+        return OraclePolicy(around.crawl, oracle(web, topic.name)) if oracle else create_policy(around)
 
     with DataDir(given.data_dir) as folder:
         async with Database(folder.url) as database:

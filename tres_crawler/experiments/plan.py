@@ -9,8 +9,9 @@ from typing import Any
 
 from tres_crawler.caps import parse_site_cap
 from tres_crawler.errors import ConfigError
-from tres_crawler.experiments.cells import FAMILY, ORACLE, Cell, Figures, Judge, run_cells
+from tres_crawler.experiments.cells import FAMILY, Cell, Figures, Judge, run_cells
 from tres_crawler.experiments.crawling import CAP
+from tres_crawler.experiments.oracles import ORACLES
 from tres_crawler.experiments.report import Check, Report, Say
 from tres_crawler.explaining import nearest
 from tres_crawler.policies.registry import POLICIES
@@ -47,7 +48,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in self.policies:
-            known = (*POLICIES, ORACLE)
+            known = (*POLICIES, *ORACLES)
             if name not in known:
                 raise ConfigError(f'There is no policy "{name}".{nearest(name, known)}')
         for cap in self.caps:

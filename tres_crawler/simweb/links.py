@@ -39,6 +39,8 @@ class SimLink(NamedTuple):
     anchor: str
     navigation: bool = False
     image: str = ""
+    promise: int = NO_TOPIC
+    """Of a content link drawn by chance: the topic it is meant to lead to, also where nothing is."""
 
 
 def links_of(web: Web, page: Page, visit: int = 0) -> list[SimLink]:
@@ -221,9 +223,9 @@ def _dressed(web: Web, page: Page, target: Page, draws: Draws, visit: int) -> Si
     host = OLD + there.host.removeprefix("www.") if is_old else there.host
     path = _odd_path(web, target, draws) or web.path(target)
     anchor, image = _anchor(web, page, target, draws)
-    if not is_old and there.number == page.site:
-        return SimLink(_own(there, page, path, visit), anchor, False, image)
-    return SimLink(f"http://{host}{path}", anchor, False, image)
+    is_own = not is_old and there.number == page.site
+    url = _own(there, page, path, visit) if is_own else f"http://{host}{path}"
+    return SimLink(url, anchor, False, image, target.subject)
 
 
 def _odd_path(web: Web, target: Page, draws: Draws) -> str | None:
