@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from email.utils import formatdate
+from random import Random
 
 from tres_crawler.simweb.chance import mix, share
 from tres_crawler.simweb.change import newest
@@ -17,6 +18,7 @@ LIMIT_SECONDS = 0.5
 """A limited site answers 429 to a request that comes sooner than this after the last."""
 OLDEST_HOURS = 24.0 * 365 * 4
 """How long before the web's time 0 a page that does not change may have been written."""
+FILE_BYTES = 2000
 FILE_TYPES = {"pdf": "application/pdf", "zip": "application/zip", "jpg": "image/jpeg"}
 _GO = re.compile(r"/go/([1-3])/(\d{1,9})")
 _CALENDAR = re.compile(r"/calendar/(\d{4})/(\d{1,2})")
@@ -50,7 +52,7 @@ def answer(web: Web, host: str, path: str, hours: float = 0.0) -> Answer:
         there = f"/go/{hops - 1}/{number}" if hops > 1 else web.path(web.page(site, number))
         return _redirect(f"{there}?{query}" if query else there, host)
     if (found := _FILE.fullmatch(bare)) and int(found[1]) < site.size:
-        return Answer(200, bytes(mix(site.bits, at) % 256 for at in range(2000)), FILE_TYPES[found[2]])
+        return Answer(200, Random(site.bits).randbytes(FILE_BYTES), FILE_TYPES[found[2]])
     if (found := _CALENDAR.fullmatch(bare)) and site.has_calendar:
         return Answer(200, _calendar(web, site, int(found[1]), int(found[2])).encode())
     page = web.find(host, path)
