@@ -201,7 +201,8 @@ async def test_what_is_kept_is_reported_without_running_anything(tmp_path: Path)
         (["--family", "reports"], 'There is no family of webs "reports". Did you mean "report"?'),
         (["--only-kept"], "--only-kept needs --keep DIR"),
         (["--only-kept", "--keep", "typo"], "typo has none of these 846 crawls. Run them: leave out --only-kept."),
-        (["--policy", "sync", "--max", "10"], "The matrix has no row of sync under MAX 10"),
+        (["--policy", "sync", "--max", "10"], "The matrix has no row of sync under MAX 10, but under 50."),
+        (["--policy", "topic-oracle", "--max", "10"], "under MAX 10, but under 50 and 100."),
         (["--pages", "100001"], "has 100,000 pages; a crawl of 100,001 cannot be measured on it"),
     ],
 )

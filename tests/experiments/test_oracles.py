@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -109,15 +110,35 @@ def test_who_knows_only_topics_takes_dead_ends_for_what_they_seem(web: Web) -> N
 
 def test_who_knows_only_topics_goes_by_what_a_link_to_nowhere_promises(web: Web) -> None:
     number = web.topic_names.index("games")
-    source, dead = next(
-        (page, link)
+    dead = [
+        (web.url(page), link)
+        for page in islice(web.all_pages(), 3000)
+        for link in links_of(web, page)
+        if not link.navigation and resolve(web, *split(link.url))[0] == "dead"
+    ]
+
+    def worth(kind: type[Oracle], source: str, url: str) -> float:
+        oracle = kind(web, "games")
+        return oracle.worth(*map(int, oracle.describe([Outlink(url, "")], source)[0]))
+
+    on_topic = next((source, link.url) for source, link in dead if link.promise == number)
+    others = next((source, link.url) for source, link in dead if link.promise != number)
+    assert [worth(kind, *on_topic) for kind in (TopicOracle, Oracle)] == [1.0, -1.0]
+    assert worth(TopicOracle, *others) == -1.0
+
+
+def test_a_page_that_may_not_be_asked_for_is_nowhere_to_both(web: Web) -> None:
+    number = web.topic_names.index("games")
+    source, target = next(
+        (page, other)
         for page in web.all_pages()
         for link in links_of(web, page)
-        if link.promise == number and resolve(web, *split(link.url))[0] == "dead"
+        if link.promise == number and (other := web.find(*split(link.url))) and web.is_forbidden(other)
     )
-    rows = TopicOracle(web, "games").describe([Outlink(dead.url, "")], web.url(source))
-    worth = [oracle(web, "games").worth(*map(int, rows[0])) for oracle in (TopicOracle, Oracle)]
-    assert worth == [1.0, -1.0]
+    for kind in (Oracle, TopicOracle):
+        oracle = kind(web, "games")
+        row = oracle.describe([Outlink(web.url(target), "")], web.url(source))[0]
+        assert oracle.worth(*map(int, row)) == -1.0
 
 
 def test_cells_that_know_the_truth_are_run_by_the_experiments() -> None:

@@ -50,8 +50,8 @@ def _ratios(rows: Rows, cap: str) -> Iterable[Check]:
     for name, goal in (("best-first", 1.25), (ORACLE, 0.9)):
         if name in ratios:
             yield Check.at_least(f"MAX {cap}: tres : {name}", ratios[name], goal, digits=2)
-    if (bound := ratios.get(TOPIC_ORACLE)) is not None:
-        yield Check(f"MAX {cap}: tres : {TOPIC_ORACLE}", round(bound, 2), "report", True)
+    if (reached := ratios.get(TOPIC_ORACLE)) is not None:
+        yield Check(f"MAX {cap}: tres : {TOPIC_ORACLE}", round(reached, 2), "report", True)
 
 
 def _ratio(mine: Sequence[Figures], other: Sequence[Figures]) -> float | None:

@@ -111,8 +111,9 @@ async def matrix(plan: Plan) -> Report:
     plan = plan.of(2000, 3)
     rows = chosen_rows(plan)
     if not rows:
+        caps = " and ".join(row.cap for row in VARIANTS if row.name in plan.policies)
         raise ConfigError(
-            f"The matrix has no row of {', '.join(plan.policies)} under MAX {', '.join(plan.caps)}; sync has 50 only."
+            f"The matrix has no row of {', '.join(plan.policies)} under MAX {', '.join(plan.caps)}, but under {caps}."
         )
     cells = {row: row.cells(plan) for row in rows}
     # Seed by seed within a cap: a bench that is stopped early has whole caps, then some of every row.

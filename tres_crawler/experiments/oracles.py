@@ -29,7 +29,7 @@ from tres_crawler.records import Offer, Outlink, PageText, Summary
 from tres_crawler.relevance import Relevance
 from tres_crawler.simweb.describe import resolve, split
 from tres_crawler.simweb.links import links_of
-from tres_crawler.simweb.model import ON_TOPIC_FORMS, Form, Page, Web
+from tres_crawler.simweb.model import PROMISING_FORMS, Page, Web
 from tres_crawler.store import crawls, links
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.datadir import DataDir
@@ -132,10 +132,10 @@ class TopicOracle(Oracle):
 
     def describe(self, outlinks: Sequence[Outlink], source: str = "") -> Floats:
         rows = super().describe(outlinks)
-        nowhere = np.flatnonzero(rows[:, 0] < 0)
-        if nowhere.size and (page := self._led_to(source) if source else None):
+        dead = [at for at, outlink in enumerate(outlinks) if self._led_to(outlink.url) is None]
+        if dead and (page := self._led_to(source) if source else None):
             promises = {_address(link.url): link.promise for link in links_of(self._web, page)}
-            for at in nowhere.tolist():
+            for at in dead:
                 if promises.get(_address(outlinks[at].url)) == self._number:
                     rows[at] = SEEMING
         return rows
@@ -145,7 +145,7 @@ class TopicOracle(Oracle):
         return 1.0 if (site, number) == SEEMING else min(super().worth(site, number), 1.0)
 
     def _is_wanted(self, page: Page) -> bool:
-        return page.subject == self._number and (page.form in ON_TOPIC_FORMS or page.form is Form.THIN)
+        return page.subject == self._number and page.form in PROMISING_FORMS
 
     def _answers(self, page: Page | None) -> TypeGuard[Page]:
         return page is not None and not self._web.is_forbidden(page)

@@ -189,29 +189,24 @@ class Keeper:
 
         One that has ended goes on with it when it is resumed.
         """
-        if recrawl:
-            await self._at_rest(number)
-        if changed:
-            async with self._at_hand(number) as crawl:
-                await crawl.change(changed)
-        if recrawl:
-            async with self._turn(number):
-                record = await self._at_rest(number)
-                settings = Settings.kept(record.settings).replaced("recrawl", {"mode": recrawl})
+        async with self._turn(number):
+            state = (await self.record(number)).state
+            if recrawl and (number in self.running or state in ACTIVE):
+                raise ControlError(f"Crawl {number} is {state}; stop it before its recrawling is changed.")
+            if changed:
+                async with self._at_hand(number) as crawl:
+                    await crawl.change(changed)
+            if recrawl:
+                kept = (await self.record(number)).settings
+                settings = Settings.kept(kept).replaced("recrawl", {"mode": recrawl})
                 await self._database.write(
-                    crawls.settings_change(number, {**record.settings, "recrawl": settings.recrawl.model_dump()}),
+                    crawls.settings_change(number, {**kept, "recrawl": settings.recrawl.model_dump()}),
                     crawls.event(number, "settings", recrawl=recrawl),
                 )
 
-    async def _at_rest(self, number: int) -> CrawlRecord:
-        record = await self.record(number)
-        if number in self.running or record.state in ACTIVE:
-            raise ControlError(f"Crawl {number} is {record.state}; stop it before its recrawling is changed.")
-        return record
-
     async def add_seeds(self, number: int, urls: Sequence[str]) -> int:
         """Place more seeds; one that has ended fetches them when it is resumed."""
-        async with self._at_hand(number) as crawl:
+        async with self._turn(number), self._at_hand(number) as crawl:
             return await crawl.add_seeds(urls)
 
     async def feedback(self, number: int, page: int, relevant: bool) -> tuple[int, bool]:
@@ -267,21 +262,20 @@ class Keeper:
 
     @asynccontextmanager
     async def _at_hand(self, number: int) -> AsyncIterator[Crawl]:
-        """A crawl to be changed, as it runs; one that does not is loaded, and closed again."""
-        async with self._turn(number):
-            crawl = self.running.get(number)
-            if crawl:
-                yield crawl
-                return
-            record = await self.record(number)
-            if record.state in ACTIVE:
-                raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
-            loaded = await self._running.loaded(number)
-            try:
-                yield loaded
-            finally:
-                await loaded.close()
-                self._forget(number)
+        """A crawl to be changed in its turn, as it runs; one that does not is loaded, and closed again."""
+        crawl = self.running.get(number)
+        if crawl:
+            yield crawl
+            return
+        record = await self.record(number)
+        if record.state in ACTIVE:
+            raise ControlError(f"Crawl {number} is being taken up; try again in a moment.")
+        loaded = await self._running.loaded(number)
+        try:
+            yield loaded
+        finally:
+            await loaded.close()
+            self._forget(number)
 
     def _refuse_while_rejudged(self, number: int) -> None:
         if number in self._rejudging:

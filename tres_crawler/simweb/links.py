@@ -7,7 +7,7 @@ from random import Random
 from typing import NamedTuple, TypeVar
 
 from tres_crawler.simweb.chance import mix, pick
-from tres_crawler.simweb.model import OLD, ON_TOPIC_FORMS, Form, Page, Web
+from tres_crawler.simweb.model import OLD, ON_TOPIC_FORMS, PROMISING_FORMS, Form, Page, Web
 from tres_crawler.simweb.sites import NO_TOPIC, Draw, Kind, Site
 from tres_crawler.simweb.tunnels import Region
 
@@ -225,7 +225,8 @@ def _dressed(web: Web, page: Page, target: Page, draws: Draws, visit: int) -> Si
     anchor, image = _anchor(web, page, target, draws)
     is_own = not is_old and there.number == page.site
     url = _own(there, page, path, visit) if is_own else f"http://{host}{path}"
-    return SimLink(url, anchor, False, image, target.subject)
+    promise = target.subject if target.form in PROMISING_FORMS else NO_TOPIC
+    return SimLink(url, anchor, False, image, promise)
 
 
 def _odd_path(web: Web, target: Page, draws: Draws) -> str | None:

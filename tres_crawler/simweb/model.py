@@ -45,6 +45,8 @@ class Form(IntEnum):
 
 
 ON_TOPIC_FORMS = frozenset({Form.ARTICLE, Form.HOME, Form.COPY, Form.NEAR_COPY})
+PROMISING_FORMS = ON_TOPIC_FORMS | {Form.THIN}
+"""Of pages that seem to be about their subject until they are read."""
 COPIES = (Form.COPY, Form.NEAR_COPY)
 FORMS = (Form.THIN, Form.FOREIGN, Form.COPY, Form.NEAR_COPY, Form.ARTICLE)
 """Of pages with content, in the order of `Web._form_limits`; what is left are articles."""

@@ -69,11 +69,9 @@ export function show(root, crawl) {
     try {
       const answer = await get(query(further ? next : null));
       if (mine !== asked) return;
-      // A refresh brings the newest; those shown before stay below.
-      const known = new Set(answer.items.map((item) => item.id));
       items = further ? [...items, ...answer.items] : answer.items;
       next = answer.next;
-      if (known.size === 0 && !further) return replace(place, empty(search.value ? "Nothing found" : "No such page yet", search.value ? "Try other words, or look among all pages." : "They appear here as they are fetched."));
+      if (!answer.items.length && !further) return replace(place, empty(search.value ? "Nothing found" : "No such page yet", search.value ? "Try other words, or look among all pages." : "They appear here as they are fetched."));
       if (!list.isConnected) replace(place, list, h("div.more", {}, more));
       more.classList.toggle("hidden", !next);
       keyed(list, items, (item) => `${item.id} ${item.label} ${item.probability}`, (item) => pageRow(item, crawl));
