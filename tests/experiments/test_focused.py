@@ -233,14 +233,14 @@ def test_a_bench_that_is_broken_off_leaves_no_process_and_goes_on_where_it_was(
     command = [*TRES, "bench", "focused", "--quick", "--keep", "kept", "--jobs", "1"]
     scratch = {**environment(), "TMPDIR": str(tmp_path)}
     # As a shell starts what is to run in the background: deaf to Ctrl-C, unless that is what is tried.
-    deaf = number is not signal.SIGINT
+    heard = signal.SIG_DFL if number is signal.SIGINT else signal.SIG_IGN
     with subprocess.Popen(
         command,
         cwd=tmp_path,
         env=scratch,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if deaf else None,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, heard),
     ) as process:
         assert process.stderr
         assert any(line.startswith("1 of 2: ") for line in process.stderr), "it tells of its first crawl"
