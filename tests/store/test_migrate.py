@@ -89,6 +89,16 @@ def add_a_crawl(path: Path) -> None:
         )
 
 
+def add_a_link_with_its_leaf(path: Path) -> None:
+    """As it was saved up to 0009, with the experience of it."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "INSERT INTO links (crawl, number, url, url_key, host, depth, anchor, features, leaf, state)"
+            " VALUES (1, 1, 'http://a.example/', 7, 1, 0, 'a', x'0102', 0, 'fetched')"
+        )
+        database.execute("INSERT INTO experiences (crawl, page, features, reward, leaf) VALUES (1, 1, x'0102', 1.0, 0)")
+
+
 def migrate_to(path: Path, revision: str) -> None:
     """The schema as it was then."""
     with connected(path) as connection, connection.begin():
@@ -125,6 +135,7 @@ EARLIER = [
 def test_a_filled_database_of_every_earlier_schema_keeps_its_crawls(path: Path, tmp_path: Path, revision: str) -> None:
     migrate_to(path, revision)
     add_a_crawl(path)
+    add_a_link_with_its_leaf(path)
     if revision == "0008":
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("INSERT INTO finds (crawl, page, addresses) VALUES (1, 1, x'00010203')")
@@ -137,6 +148,10 @@ def test_a_filled_database_of_every_earlier_schema_keeps_its_crawls(path: Path, 
         assert database.execute("SELECT topic, policy, state FROM crawls").fetchall() == [
             ("sports", "random", "running")
         ]
+        links = database.execute("SELECT number, url, anchor, features, state FROM links").fetchall()
+        assert links == [(1, "http://a.example/", "a", b"\x01\x02", "fetched")]
+        experiences = database.execute("SELECT page, features, reward FROM experiences").fetchall()
+        assert experiences == [(1, b"\x01\x02", 1.0)]
         assert database.execute("SELECT * FROM finds").fetchall() == [], "of a form that nobody reads any more"
 
 

@@ -38,7 +38,7 @@ LEARNER, POLICY = "learner", "policy"
 
 
 def new_experience(crawl: int, page: int, features: Floats, reward: float) -> Change:
-    row = {"crawl": crawl, "page": page, "features": features.tobytes(), "reward": reward, "leaf": 0}
+    row = {"crawl": crawl, "page": page, "features": features.tobytes(), "reward": reward}
     return Change(INSERT_EXPERIENCE, [row])
 
 

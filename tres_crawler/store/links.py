@@ -64,7 +64,6 @@ def new_links(
                 "depth": link.depth,
                 "anchor": link.anchor,
                 "features": None if link.features is None else link.features.tobytes(),
-                "leaf": 0,
                 "state": state,
                 "reason": reason,
                 "attempts": link.attempts,

@@ -89,7 +89,6 @@ links = _clustered(
     Column("depth", SmallInteger, nullable=False),
     Column("anchor", Text, nullable=False),
     Column("features", LargeBinary),
-    Column("leaf", Integer, nullable=False),
     Column("state", String(12), nullable=False),
     Column("reason", Text),
     Column("attempts", SmallInteger, nullable=False, server_default="0"),
@@ -225,7 +224,6 @@ experiences = _clustered(
     _key("page"),
     Column("features", LargeBinary, nullable=False),
     Column("reward", Double, nullable=False),
-    Column("leaf", Integer, nullable=False),
 )
 
 # What each page names, by which its links and sites are known again (finds.py).
