@@ -18,9 +18,9 @@ from tests.commands import TRES, environment, tres
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments import afterwards, cells, crawling, focused, focused_plots, harvests, judges
 from tres_crawler.experiments.cells import Cell
-from tres_crawler.experiments.matrix import Row
 from tres_crawler.experiments.plan import Plan
 from tres_crawler.experiments.report import Check, joined
+from tres_crawler.experiments.rows import Row
 from tres_crawler.simweb.describe import split
 from tres_crawler.simweb.model import Form, Web
 from tres_crawler.simweb.params import family
@@ -194,6 +194,7 @@ def test_curves_and_fronts_have_pictures(tmp_path: Path) -> None:
         (["--keep", "/dev/null/cells"], "/dev/null/cells cannot be a folder for cells"),
         (["--part", "learn", "--max", "10"], "--max is for matrix; it means nothing to learn."),
         (["--part", "hubs", "--policy", "tres"], "--policy is for matrix and learn; it means nothing to hubs."),
+        (["--part", "learn", "--policy", "tres, untaught"], 'There is no policy "tres, untaught".'),
     ],
 )
 def test_bad_input_is_refused_before_anything_runs(given: list[str], told: str, tmp_path: Path) -> None:
@@ -218,6 +219,7 @@ def test_figures_as_json_are_one_report_however_many_parts(tmp_path: Path) -> No
     told = json.loads(done.stdout)
     assert (told["bench"], told["settings"]["part"], told["checks"]) == ("focused", "matrix", [])
     assert [row["part"] for row in told["rows"]] == ["matrix", "webs", "webs", "over time"]
+    assert "1 of them are kept" in done.stderr
     plan = Plan(lambda _: None)
     both = [plan.report(part, [{"way": part}], [Check.at_least("points", 1, 0)]) for part in ("learn", "front")]
     one = joined(both)
@@ -248,8 +250,9 @@ def test_a_bench_that_is_broken_off_leaves_no_process_and_goes_on_where_it_was(
             assert process.poll() is None, "the second crawl and its web run"
             sleep(0.05)
         process.send_signal(number)
-        process.communicate(timeout=60)
+        told = process.communicate(timeout=60)[1]
     assert process.returncode not in (0, None)
+    assert "Broken off after 1 of 2 crawls, which are kept in kept; the same command goes on." in told
     assert not processes_about(tmp_path)
     (first,) = (tmp_path / "kept").glob("*.json")
     done = tres("bench", "focused", "--quick", "--keep", "kept", "--only-kept", "--json", cwd=tmp_path)

@@ -70,7 +70,7 @@ def test_the_best_rival_is_the_one_that_comes_nearest_on_the_webs_both_have() ->
 def test_a_policy_that_has_only_an_easy_topic_by_now_is_compared_on_that_topic(cap: str) -> None:
     mine = [figures("sports", 0.6, 100), figures("hardware", 0.2, 10)]
     checks = told({("tres", cap): mine, ("ache", cap): [figures("sports", 0.595, 80)]})
-    assert [check.value for check in checks.values()] == [0.5, 1.25]
+    assert [check.value for check in checks.values()] == [0.5, 1.25, 20]
     assert not told({("tres", cap): mine, ("ache", cap): [figures("food", 0.9, 1)]})
 
 
@@ -99,6 +99,24 @@ def test_it_must_not_be_behind_on_any_topic_under_any_cap_from_page_500_on() -> 
     }
     (check,) = [check for name, check in told(late).items() if "most points behind" in name]
     assert check.value == 40.0, "page 500 counts"
+
+
+def test_a_few_pages_are_no_test_of_a_goal() -> None:
+    rows: dict[tuple[str, str], Crawls] = {
+        ("tres", "50"): [{**figures("food", 0.4, 1), "curve": [[72, 29, 1]]}],
+        ("best-first", "50"): [{**figures("food", 0.5, 1), "curve": [[72, 36, 1]]}],
+    }
+    (check,) = checks_of(rows, 72)
+    assert (check.name, check.value) == ("72 pages, MAX 50: tres : best-first", 0.8)
+    assert (check.goal, check.holds) == ("report", True)
+
+
+def test_more_sites_are_told_with_their_standard_error() -> None:
+    rows: dict[tuple[str, str], Crawls] = {
+        ("tres", "5:2"): [figures("food", 0.4, 110), figures("food", 0.4, 130, web=7)],
+        ("ache", "5:2"): [figures("food", 0.3, 104), figures("food", 0.3, 126, web=7)],
+    }
+    assert told(rows)["MAX 5:2: relevant sites, tres - ache (standard error 1.0)"].value == 5
 
 
 def test_pages_to_learn_are_those_until_most_of_the_final_rate() -> None:

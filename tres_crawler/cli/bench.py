@@ -114,7 +114,11 @@ def focused(
     jobs: Annotated[int, typer.Option(min=1, help="Crawls at once.")] = 2,
     policies: Annotated[
         list[str] | None,
-        typer.Option("--policy", help="Of matrix and learn; may be repeated.  \\[default: the part's own]"),
+        typer.Option(
+            "--policy",
+            help='Of matrix and learn; of matrix also a variant, as "tres, untaught"; may be repeated.'
+            "  \\[default: the part's own]",
+        ),
     ] = None,
     caps: Annotated[
         list[str] | None, typer.Option("--max", metavar="M|M:K", help="Of matrix; may be repeated.  \\[default: all]")
@@ -132,11 +136,14 @@ def focused(
     only_kept: Annotated[bool, typer.Option("--only-kept", help="Report what --keep has, and run nothing.")] = False,
     quick: QuickOption = False,
     as_json: JsonOption = False,
-    plots: PlotsOption = None,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write pictures there, and a page with them and all tables.")
+    ] = None,
 ) -> None:
     """True harvest and relevant sites of crawls of simulated webs, each in processes of its own."""
     from tres_crawler.experiments import focused as crawling
     from tres_crawler.experiments import focused_plots
+    from tres_crawler.experiments.page import write_page
     from tres_crawler.experiments.plan import Plan
 
     plan = Plan(
@@ -159,8 +166,10 @@ def focused(
     reports: list[Report] = []
     for name in names:
         reports.append(run(crawling.PARTS[name](plan)))
-        for picture in focused_plots.plot(reports[-1], plots) if plots else ():
-            plan.say(f"Picture: {picture}")
+        if plots:
+            pictures = focused_plots.plot(reports[-1], plots)
+            for written in (*pictures, write_page(reports[-1], pictures, plots)):
+                plan.say(f"Written: {written}")
         if not as_json:
             show(reports[-1], as_json)
     if as_json:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -134,7 +135,7 @@ async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Sa
         say(f"{len(done)} of {len(wanted)}: {cell}: {figures['harvest']:.1%}, {figures['relevant_sites']} sites")
 
     try:
-        with Judges(keep, say) as judges:
+        with Judges(keep, say) as judges, _told_when_broken_off(done, wanted, keep, say):
             async with asyncio.TaskGroup() as group:
                 for cell in wanted:
                     if cell not in done:
@@ -146,6 +147,19 @@ async def run_cells(cells: Iterable[Cell], keep: Path | None, jobs: int, say: Sa
     else:
         return done
     raise trouble
+
+
+@contextmanager
+def _told_when_broken_off(done: Sized, wanted: Sized, keep: Path | None, say: Say) -> Iterator[None]:
+    try:
+        yield
+    except asyncio.CancelledError:
+        so_far = f"Broken off after {len(done)} of {len(wanted)} crawls"
+        if keep:
+            say(f"{so_far}, which are kept in {keep}; the same command goes on.")
+        else:
+            say(f"{so_far}; none is kept. Give --keep DIR to be able to go on.")
+        raise
 
 
 async def run_cell(cell: Cell, judges: Judges) -> Figures:

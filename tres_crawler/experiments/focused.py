@@ -13,10 +13,13 @@ from tres_crawler.experiments.cells import Figures
 from tres_crawler.experiments.harvests import harvest_row, late, mean_of, share_of, spread, spread_of, variance_of
 from tres_crawler.experiments.lag import loop_lag
 from tres_crawler.experiments.matrix import matrix
+from tres_crawler.experiments.oracles import ORACLES
 from tres_crawler.experiments.plan import PLACES, REPORTED, Plan
 from tres_crawler.experiments.ranking import BEST
 from tres_crawler.experiments.report import Check, Report
+from tres_crawler.experiments.rows import NAMES
 from tres_crawler.explaining import nearest
+from tres_crawler.policies.registry import POLICIES
 
 BASE = {
     "learn.target": "outlinks",
@@ -260,4 +263,8 @@ def chosen_parts(names: Sequence[str], plan: Plan) -> list[str]:
         others = [name for name in chosen if name not in parts]
         if given and others:
             raise ConfigError(f"{option} is for {' and '.join(parts)}; it means nothing to {', '.join(others)}.")
+    known = (*POLICIES, *ORACLES) if "learn" in chosen else NAMES
+    for name in plan.policies:
+        if name not in known:
+            raise ConfigError(f'There is no policy "{name}".{nearest(name, known)}')
     return chosen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import mean
+from statistics import mean, stdev
 
 from tres_crawler.experiments.cells import CURVE_EVERY, Figures
 from tres_crawler.experiments.harvests import late
@@ -26,13 +26,15 @@ Rows = Mapping[tuple[str, str], Sequence[Figures]]
 
 
 def checks_of(rows: Rows, pages: int) -> list[Check]:
-    """One for each goal whose rows were measured."""
+    """One for each goal whose rows were measured; a few pages are no test of any, and are told as they are."""
     checks = [
         *(check for cap in ("50", "100") for check in _ratios(rows, cap)),
         *(check for cap in ("none", "5:2") for check in _against_all(rows, cap)),
         *_never_behind(rows),
         *_starts(rows),
     ]
+    if pages < EARLY_PAGES:
+        checks = [Check.reported(check.name, check.value) for check in checks if check.value is not None]
     return [check.named(f"{pages:,} pages, {check.name}") for check in checks]
 
 
@@ -51,7 +53,7 @@ def _ratios(rows: Rows, cap: str) -> Iterable[Check]:
         if name in ratios:
             yield Check.at_least(f"MAX {cap}: tres : {name}", ratios[name], goal, digits=2)
     if (reached := ratios.get(TOPIC_ORACLE)) is not None:
-        yield Check(f"MAX {cap}: tres : {TOPIC_ORACLE}", round(reached, 2), "report", True)
+        yield Check.reported(f"MAX {cap}: tres : {TOPIC_ORACLE}", round(reached, 2))
 
 
 def _ratio(mine: Sequence[Figures], other: Sequence[Figures]) -> float | None:
@@ -80,6 +82,16 @@ def _against_all(rows: Rows, cap: str) -> Iterable[Check]:
         yield Check.more_than(
             f"MAX {cap}: relevant sites, tres : {widest}, the most {which}", wider[widest], 1, digits=3
         )
+        more, error = _more_sites(*pairs[widest])
+        told = f" (standard error {error:.1f})" if error is not None else ""
+        yield Check.reported(f"MAX {cap}: relevant sites, tres - {widest}{told}", round(more, 1))
+
+
+def _more_sites(ours: Sequence[Figures], theirs: Sequence[Figures]) -> tuple[float, float | None]:
+    """Web by web: the mean difference, and its standard error where there are several webs."""
+    other = {place(f): f["relevant_sites"] for f in theirs}
+    apart = [f["relevant_sites"] - other[place(f)] for f in ours]
+    return mean(apart), stdev(apart) / len(apart) ** 0.5 if len(apart) > 1 else None
 
 
 def _never_behind(rows: Rows) -> Iterable[Check]:
@@ -111,13 +123,12 @@ def _so_far(figures: Sequence[Figures], topic: str) -> list[float]:
 
 def _starts(rows: Rows) -> Iterable[Check]:
     for name, how in (("tres, untaught", "cold"), ("tres", "warm")):
-        if figures := rows.get((name, "50")):
-            told = pages_to_learn(figures)
-            yield Check(f"MAX 50: pages until {MUCH:.0%} of its own final rate, {how}", told, "report", bool(told))
-            topics = dict.fromkeys(f["topic"] for f in figures)
-            reached = [points[EARLY] for topic in topics if len(points := _so_far(figures, topic)) > EARLY]
-            first = round(100 * mean(reached), 1) if reached else None
-            yield Check(f"MAX 50: harvest of the first {EARLY_PAGES} pages, {how}", first, "report", bool(first))
+        figures = rows.get((name, "50"), ())
+        topics = dict.fromkeys(f["topic"] for f in figures)
+        if reached := [points[EARLY] for topic in topics if len(points := _so_far(figures, topic)) > EARLY]:
+            until = f"MAX 50: pages until {MUCH:.0%} of its own final rate, {how}"
+            yield Check.reported(until, pages_to_learn(figures))
+            yield Check.reported(f"MAX 50: harvest of the first {EARLY_PAGES} pages, {how}", 100 * mean(reached), 1)
 
 
 def pages_to_learn(figures: Sequence[Figures]) -> int | None:

@@ -49,7 +49,7 @@ def orderings(measured: Measured) -> list[dict[str, Any]]:
     return [*_orders("tres", measured), *_orders("tres-paper", paper)]
 
 
-def _orders(as_tres: str, measured: Measured) -> list[dict[str, Any]]:
+def _orders(ours_is: str, measured: Measured) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for cap in dict.fromkeys(cap for _, cap in PRINTED):
         names = [name for name, other in PRINTED if other == cap and (name, other) in measured]
@@ -62,7 +62,7 @@ def _orders(as_tres: str, measured: Measured) -> list[dict[str, Any]]:
                 {
                     "part": "orderings",
                     "max": cap,
-                    "as_tres": as_tres,
+                    "in_the_place_of_tres": ours_is,
                     "figure": figure,
                     "in_the_paper": _order(printed),
                     "here": _order(ours),

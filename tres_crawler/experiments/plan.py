@@ -11,10 +11,8 @@ from tres_crawler.caps import parse_site_cap
 from tres_crawler.errors import ConfigError
 from tres_crawler.experiments.cells import FAMILY, Cell, Figures, Judge, run_cells
 from tres_crawler.experiments.crawling import CAP
-from tres_crawler.experiments.oracles import ORACLES
 from tres_crawler.experiments.report import Check, Report, Say
 from tres_crawler.explaining import nearest
-from tres_crawler.policies.registry import POLICIES
 from tres_crawler.simweb.params import FAMILIES
 
 REPORTED = "report"
@@ -47,10 +45,6 @@ class Plan:
     """How many times as large the webs of part matrix are as those of their family."""
 
     def __post_init__(self) -> None:
-        for name in self.policies:
-            known = (*POLICIES, *ORACLES)
-            if name not in known:
-                raise ConfigError(f'There is no policy "{name}".{nearest(name, known)}')
         for cap in self.caps:
             try:
                 parse_site_cap(cap)

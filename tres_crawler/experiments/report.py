@@ -14,6 +14,9 @@ Say = Callable[[str], None]
 """Tells a person how far a benchmark has come."""
 
 
+REPORT = "report"
+
+
 @dataclass(frozen=True)
 class Check:
     """A figure beside its goal."""
@@ -41,6 +44,11 @@ class Check:
     def near(cls, name: str, value: float | None, goal: float, within: float) -> Check:
         return cls(name, value, f"{goal:g} ± {within:g}", value is not None and abs(value - goal) <= within)
 
+    @classmethod
+    def reported(cls, name: str, value: float | None, digits: int | None = None) -> Check:
+        """There is no goal: what counts is that it was measured."""
+        return cls(name, _shown(value, digits), REPORT, value is not None)
+
     def named(self, name: str) -> Check:
         return replace(self, name=name)
 
@@ -61,12 +69,15 @@ class Report:
     def json(self) -> str:
         return json.dumps(asdict(self), indent=2)
 
-    def tables(self) -> Iterable[Table]:
-        """The rows, then the checks, for a person to read."""
+    def sections(self) -> Iterable[tuple[str, list[Mapping[str, Any]]]]:
+        """The rows under their titles, then the checks, for a person to read."""
         for part, rows in groupby(self.rows, lambda row: row.get("part")):
             title = f"bench {self.bench}: {part}" if part else f"bench {self.bench}"
-            yield _table(title, [{name: row[name] for name in row if name != "part"} for row in rows])
-        yield _table("checks", [{**asdict(check), "holds": "yes" if check.holds else "NO"} for check in self.checks])
+            yield title, [{name: row[name] for name in row if name != "part"} for row in rows]
+        yield "checks", [{**asdict(check), "holds": _verdict(check)} for check in self.checks]
+
+    def tables(self) -> Iterable[Table]:
+        return (_table(title, rows) for title, rows in self.sections())
 
 
 def joined(reports: Sequence[Report]) -> Report:
@@ -82,16 +93,22 @@ def joined(reports: Sequence[Report]) -> Report:
     )
 
 
+def _verdict(check: Check) -> str:
+    if check.goal == REPORT:
+        return ""
+    return "yes" if check.holds else "NO"
+
+
 def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(title=title, title_justify="left")
     for name in rows[0] if rows else ():
         table.add_column(name.replace("_", " "), justify="right" if isinstance(rows[0][name], int | float) else "left")
     for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+        table.add_row(*(shown(value) for value in row.values()))
     return table
 
 
-def _cell(value: object) -> str:
+def shown(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int | float) else str(value)
