@@ -62,15 +62,16 @@ def _line(panel: Any, x: Sequence[float], y: Sequence[float], name: str, marker:
 def _curves(curves: Mapping[str, list[float]], panels: Panels) -> None:
     for name, points in curves.items():
         _line(panels[0], [CURVE_EVERY * (at + 1) for at in range(len(points))], points, name)
-    panels[0].set(xlabel="pages", ylabel="share of relevant pages", ylim=(0, 1))
+    panels[0].set(xlabel="pages", ylabel="share of relevant pages", ylim=(0, 1.01))
     panels[0].figure.legend(loc="outside right upper", fontsize=8)
 
 
 def _variants(groups: Mapping[str, Mapping[str, list[float]]], panels: Panels) -> None:
     for (group, curves), panel in zip(groups.items(), panels, strict=True):
+        panel.set_prop_cycle(color=[colour for policy, colour in COLOURS.items() if policy != MAIN])
         for name, points in curves.items():
             _line(panel, [CURVE_EVERY * (at + 1) for at in range(len(points))], points, name)
-        panel.set(title=group, xlabel="pages", ylabel="share of relevant pages", ylim=(0, 1))
+        panel.set(title=group, xlabel="pages", ylabel="share of relevant pages", ylim=(0, 1.01))
         panel.legend(fontsize=8)
 
 
