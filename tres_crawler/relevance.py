@@ -140,7 +140,8 @@ class Relevance:
             examples=examples,
             pages=known,
         )
-        body = await train_beside(job)
+        # The crawl waits for its first judge.
+        body = await train_beside(job, is_awaited=not self.is_trained)
         return await asyncio.to_thread(self._restored, self.judge.version + 1, body)
 
     def lesson(self, pages: Sequence[JudgedPage], given: Sequence[Example]) -> tuple[list[Example], Expansion]:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -48,6 +49,19 @@ def test_a_job_is_the_same_after_it_was_written_down() -> None:
     again = Job.of(json.loads(json.dumps(asdict(JOB))))
     assert asdict(again) == json.loads(json.dumps(asdict(JOB)))
     assert again.examples == JOB.examples
+
+
+@pytest.mark.parametrize(("is_awaited", "lower"), [(True, 0), (False, apprentice.LOW_PRIORITY)])
+async def test_only_a_training_that_nobody_waits_for_has_a_low_priority(is_awaited: bool, lower: int) -> None:
+    seen = {0}
+    training = asyncio.create_task(train_beside(replace(JOB, kind="kwbilstm"), is_awaited))
+    while not training.done():
+        for process in processes_of_training():
+            with suppress(ProcessLookupError):
+                seen.add(os.getpriority(os.PRIO_PROCESS, process) - os.getpriority(os.PRIO_PROCESS, 0))
+        await asyncio.sleep(0.02)
+    await training
+    assert max(seen) == lower
 
 
 @pytest.mark.parametrize("kind", ["svm", "kwbilstm"])

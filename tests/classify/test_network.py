@@ -87,3 +87,9 @@ def test_it_is_a_bidirectional_lstm_with_mean_and_maximum_over_the_words(network
     )
     wanted = ours.out(torch.cat([torch.relu(ours.dense(pooled)), known.mean, known.facts], dim=1)).squeeze(1)
     assert torch.allclose(ours(known), wanted, atol=1e-6)
+
+
+def test_a_network_judges_in_one_thread() -> None:
+    torch.set_num_threads(2)
+    BiLstm(SHAPE)
+    assert torch.get_num_threads() == 1

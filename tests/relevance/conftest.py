@@ -22,7 +22,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     """Every job that was trained, in this process."""
     found: list[Job] = []
 
-    async def beside(job: Job) -> bytes:
+    async def beside(job: Job, is_awaited: bool = False) -> bytes:
         found.append(job)
         return await asyncio.to_thread(train, job)
 

@@ -30,7 +30,7 @@ async def test_the_most_promising_pages_are_fetched_first_and_no_more_before_the
     web.wide()
     fetched: list[list[str]] = []
 
-    async def beside(job: Job) -> bytes:
+    async def beside(job: Job, is_awaited: bool = False) -> bytes:
         fetched.append(site.paths())
         await asyncio.sleep(0.1)
         fetched.append(site.paths())
@@ -113,7 +113,7 @@ async def test_with_too_few_relevant_pages_the_prior_stays_until_enough_are_foun
 async def test_a_training_that_fails_leaves_the_judge_in_place(
     web: FoodWeb, make_crawl: MakeCrawl, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def beside(job: Job) -> bytes:
+    async def beside(job: Job, is_awaited: bool = False) -> bytes:
         raise ModelError("The judge could not be trained: no memory")
 
     monkeypatch.setattr(module, "train_beside", beside)
@@ -178,7 +178,7 @@ async def test_a_lesson_that_was_cut_off_is_taken_up_after_a_restart(
     web.wide()
     asked: list[int] = []
 
-    async def beside(job: Job) -> bytes:
+    async def beside(job: Job, is_awaited: bool = False) -> bytes:
         asked.append(job.pages)
         if len(asked) == 2:
             crawl.suspend()
@@ -199,7 +199,7 @@ async def test_a_lesson_that_fails_is_tried_again_soon(
     web.wide()
     asked: list[int] = []
 
-    async def beside(job: Job) -> bytes:
+    async def beside(job: Job, is_awaited: bool = False) -> bytes:
         asked.append(job.pages)
         if len(asked) == 2:
             raise ModelError("The judge could not be trained: no room")
@@ -218,7 +218,7 @@ async def test_at_one_slot_a_crawl_waits_for_its_judge_so_that_a_seed_repeats_it
     web.wide()
     fetched: list[int] = []
 
-    async def beside(job: Job) -> bytes:
+    async def beside(job: Job, is_awaited: bool = False) -> bytes:
         fetched.append(len(site.paths()))
         await asyncio.sleep(0.1)
         fetched.append(len(site.paths()))

@@ -52,7 +52,7 @@ async def test_feedback_retrains_while_the_crawl_goes_on_and_a_persons_word_stan
     may_go_on = asyncio.Event()
     jobs: list[Job] = []
 
-    async def beside(job: Job) -> bytes:
+    async def beside(job: Job, is_awaited: bool = False) -> bytes:
         jobs.append(job)
         if len(jobs) > 1:
             await may_go_on.wait()

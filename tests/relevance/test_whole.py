@@ -84,7 +84,7 @@ async def test_a_crawl_that_is_left_while_its_judge_is_made_goes_on_whole(
     crawl = await make_crawl(topic("a.test/"), {"slots": 3}, relevance=QUICK, max_pages=80)
     queue = database.queue
 
-    async def left_in_training(job: Job) -> bytes:
+    async def left_in_training(job: Job, is_awaited: bool = False) -> bytes:
         crawl.suspend()
         await asyncio.Event().wait()
         raise AssertionError

@@ -1,6 +1,6 @@
-"""Training in a process of its own, at low priority, so that a crawl goes on meanwhile.
+"""Training in a process of its own, at low priority where a crawl goes on meanwhile.
 
-`python -m tres_crawler.classify.apprentice JOB RESULT` reads a job as JSON and writes the model's bytes.
+`python -m tres_crawler.classify.apprentice JOB RESULT NICENESS` reads a job as JSON and writes the model's bytes.
 """
 
 from __future__ import annotations
@@ -47,15 +47,18 @@ class Job:
         return cls(**told, examples=examples)
 
 
-async def train_beside(job: Job) -> bytes:
-    """The trained model; a training that fails is a ModelError with its last words."""
+async def train_beside(job: Job, is_awaited: bool = False) -> bytes:
+    """The trained model; a training that fails is a ModelError with its last words.
+
+    One that everything waits for has no low priority: on a busy machine it would hardly get on.
+    """
     try:
-        return await _trained_beside(job)
+        return await _trained_beside(job, 0 if is_awaited else LOW_PRIORITY)
     except OSError as error:  # no room for its files, or no process to be had
         raise ModelError(f"The judge could not be trained: {error}") from error
 
 
-async def _trained_beside(job: Job) -> bytes:
+async def _trained_beside(job: Job, niceness: int) -> bytes:
     with tempfile.TemporaryDirectory(prefix="tres-train-") as folder:
         task, result = Path(folder) / "job.json", Path(folder) / "model.npz"
         await asyncio.to_thread(task.write_text, json.dumps(asdict(job)), encoding="utf-8")
@@ -65,6 +68,7 @@ async def _trained_beside(job: Job) -> bytes:
             __name__,
             str(task),
             str(result),
+            str(niceness),
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
@@ -105,7 +109,7 @@ def train(job: Job, progress: Callable[[str], None] = lambda _: None) -> bytes:
 
 
 def main() -> None:
-    os.nice(LOW_PRIORITY)
+    os.nice(int(sys.argv[3]))
     task, result = map(Path, sys.argv[1:3])
     try:
         body = train(Job.of(json.loads(task.read_text(encoding="utf-8"))))

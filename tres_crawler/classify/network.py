@@ -42,6 +42,8 @@ class BiLstm(nn.Module):
 
     def __init__(self, shape: Shape, dropout: float = 0.3) -> None:
         super().__init__()
+        # For the whole process: on shared cores two threads that wait for each other are slower than one.
+        torch.set_num_threads(1)
         self.shape = shape
         # Two LSTMs, the second handed its texts turned round: padding then stands behind the words for both, and needs
         # no packing, which would cost four times the time in training (docs/results.md).

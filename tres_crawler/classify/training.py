@@ -272,7 +272,6 @@ def _train(
 
     Epoch 0 is the linear model: where the LSTM adds nothing, nothing is added.
     """
-    torch.set_num_threads(1)
     rng = np.random.default_rng(seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
