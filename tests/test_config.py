@@ -63,6 +63,19 @@ def test_what_is_laid_over_a_section_is_checked_and_leaves_the_rest() -> None:
         before.replaced("crawl", {"max_page": 5})
 
 
+def test_a_kept_setting_that_is_gone_is_left_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        kept = Settings.kept({"crawl": {"max_pages": 7, "gone_meanwhile": 1}, "gone": {"too": 1}})
+        assert kept.crawl == CrawlSettings(max_pages=7)
+    assert len(caplog.messages) == 1
+    assert "crawl.gone_meanwhile" in caplog.text
+
+
+def test_a_kept_value_that_is_no_longer_allowed_is_named() -> None:
+    with pytest.raises(ConfigError, match=r'kept with a crawl.*"crawl\.max_pages" is 0'):
+        Settings.kept({"crawl": {"max_pages": 0}})
+
+
 def test_settings_cannot_be_changed_in_place() -> None:
     loaded = Settings.load()
     with pytest.raises(ValidationError, match="frozen"):

@@ -10,10 +10,12 @@ from tests.conftest import MakeCrawl, exported
 from tests.site import SmallSite
 from tres_crawler.config import FetchSettings
 from tres_crawler.crawl import Crawl
+from tres_crawler.errors import Unreachable
 from tres_crawler.manners import Manners
 from tres_crawler.records import StopReason
 from tres_crawler.store import crawls, links
 from tres_crawler.store.database import Database
+from tres_crawler.troubles import GIVE_UP_TROUBLES
 
 
 async def test_a_host_is_asked_one_request_at_a_time_with_a_pause_between(
@@ -155,3 +157,19 @@ async def test_two_crawls_that_share_their_manners_never_ask_a_host_twice_as_har
     assert site.most_under_way["a.test"] == 1
     gaps = [later.arrived - earlier.finished for earlier, later in pairwise(site.asked)]
     assert min(gaps) >= 0.05
+
+
+async def test_links_that_are_placed_when_their_host_has_just_been_given_up_wait_also_in_the_store(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    crawl = await make_crawl(site.topic("a.test/1"), policy="breadth-first")
+    for _ in range(GIVE_UP_TROUBLES):
+        crawl._visitor._pace.begin("a.test")
+        crawl._visitor._pace.end_badly("a.test")
+    trouble = Unreachable("http://a.test/1", "no answer")
+    # Both steps are queued before the writer takes them, as one batch.
+    given_up = crawl._troubles._given_up(crawl._places.host("http://a.test/"), trouble)
+    await asyncio.gather(crawl._ledger.save([], given_up), crawl._ledger.save_seeds(["http://a.test/2"], []))
+    assert [offer.link for offer in await links.waiting(database, crawl.id)] == [2]
+    assert await links.refusals(database, crawl.id) == {"host given up": 1}
+    await crawl.close()

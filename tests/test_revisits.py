@@ -169,16 +169,36 @@ async def test_a_page_that_comes_back_is_kept(site: SmallSite, watch: Watch, dat
     assert set(await rows(database)) == {"a.test/"}
 
 
-async def test_a_page_that_moves_is_found_where_it_went(site: SmallSite, watch: Watch, database: Database) -> None:
+@pytest.mark.parametrize("status", [301, 308])
+async def test_a_page_that_moves_is_found_where_it_went(
+    site: SmallSite, watch: Watch, database: Database, status: int
+) -> None:
     site.page("a.test/")
     running = await watch(pages=1)
-    site.redirect("a.test/", "b.test/new")
+    site.answers["a.test/"] = [Answer(status, headers={"Location": "http://b.test/new"})]
     site.page("b.test/new", text=LONG)
     await running.visit()
     await running.fetched(2)
     await running.visit(2)
     assert set(await rows(database)) == {"b.test/new"}
     assert await sources.retired(database, 1) == {"moved to http://b.test/new": 1}
+
+
+@pytest.mark.parametrize("status", [302, 303, 307])
+async def test_a_page_that_leads_elsewhere_for_a_while_is_kept(
+    site: SmallSite, watch: Watch, clock: HandClock, database: Database, status: int
+) -> None:
+    site.page("a.test/")
+    running = await watch(pages=1)
+    seen_at, back = clock.now, site.answers["a.test/"]
+    site.answers["a.test/"] = [Answer(status, headers={"Location": "http://a.test/maintenance"})]
+    for _ in range(3):
+        await running.visit()
+    kept = (await rows(database))["a.test/"]
+    assert (kept.visits, kept.missing, kept.visited_at) == (0, 0, seen_at), "nothing was found out"
+    site.answers["a.test/"] = back
+    await running.visit()
+    assert (await rows(database))["a.test/"].visits == 1
 
 
 async def test_robots_txt_may_retire_a_page(site: SmallSite, watch: Watch, database: Database) -> None:

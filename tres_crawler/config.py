@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -13,6 +15,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from tres_crawler.caps import parse_site_cap
 from tres_crawler.errors import ConfigError
 from tres_crawler.explaining import explain, fields_at, nearest, read_toml
+
+logger = logging.getLogger(__name__)
 
 ENV_PREFIX = "TRES_"
 
@@ -443,9 +447,11 @@ class Settings(BaseSettings):
 
     @classmethod
     def kept(cls, sections: Mapping[str, Mapping[str, Any]]) -> Settings:
-        """As they were kept with a crawl, whatever the environment says by now."""
+        """As they were kept with a crawl, whatever the environment says by now; one that is gone meanwhile is left."""
         fields = cls.model_fields.items()
-        return cls.model_construct(**{name: type(field.default)(**sections.get(name, {})) for name, field in fields})
+        return cls.model_construct(
+            **{name: _kept(field.default, name, sections.get(name, {})) for name, field in fields}
+        )
 
     def replaced(self, section: str, values: Mapping[str, Any]) -> Settings:
         """A copy with `values` laid over one section, checked like all others; None leaves a value as it is."""
@@ -463,6 +469,23 @@ def overlaid(section: AnySection, name: str, values: Mapping[str, Any]) -> AnySe
         return type(section)(**{**section.model_dump(), **given})
     except ValidationError as error:
         raise ConfigError(explain(error, type(section), name)) from error
+
+
+def _kept(section: AnySection, name: str, values: Mapping[str, Any]) -> AnySection:
+    """A section as another version may have kept it."""
+    known = {field: value for field, value in values.items() if field in type(section).model_fields}
+    for field in values.keys() - known.keys():
+        _tell_gone(f"{name}.{field}")
+    try:
+        return type(section)(**known)
+    except ValidationError as error:
+        raise ConfigError(f"Wrong settings kept with a crawl. {explain(error, type(section), name)}") from error
+
+
+@cache
+def _tell_gone(setting: str) -> None:
+    """Once: a service reads what is kept whenever somebody looks."""
+    logger.warning("crawls are kept with a setting that there is no more, and do without it: %s", setting)
 
 
 def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:

@@ -478,7 +478,7 @@ class Crawl:
         self._wake.set()
 
     async def _keep_robots(self, answer: RobotsAnswer) -> None:
-        await self._database.write(robots.new_answer(answer))
+        await self._database.write(*robots.new_answer(answer))
 
     # ---- figures ----
 

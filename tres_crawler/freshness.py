@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tres_crawler.config import RecrawlSettings
+from tres_crawler.config import RecrawlSettings, Settings
 from tres_crawler.recrawl.estimate import EVIDENCE, TRUST, Evidence
 from tres_crawler.recrawl.policies import create_estimates
 from tres_crawler.recrawl.scheduler import Belief
@@ -80,7 +80,7 @@ async def freshness(
     database: Database, record: CrawlRecord, now: float, count: int = 10, before: int | None = None
 ) -> Freshness:
     """As of `now`; so many of the next visits and of the news, the latter older than the id `before`."""
-    settings = RecrawlSettings(**record.settings.get("recrawl", {}))
+    settings = Settings.kept(record.settings).recrawl
     known, due = await sources.counted(database, record.id, now)
     progress = await sources.progress(database, record.id) or {}
     sample = await sources.sampled(database, record.id, 1 + known // SAMPLE)

@@ -89,7 +89,8 @@ class Ledger:
         self._places = places
         self._seen = seen
         self._figures = figures
-        self._last_link = 0
+        self.last_link = 0
+        """The number given last."""
         self._uncommitted: dict[int, Link] = {}
 
     async def restore(self) -> list[PageFact]:
@@ -110,14 +111,14 @@ class Ledger:
                 for row in saved
             ),
         )
-        self._last_link = await links.last_number(database, self._crawl)
+        self.last_link = await links.last_number(database, self._crawl)
         self.refused = Counter(await links.refusals(database, self._crawl))
         return [PageFact(row.number, row.source, row.site, row.relevant, row.link_host) for row in saved]
 
     @property
     def has_begun(self) -> bool:
         """Whether any link was ever placed."""
-        return self._last_link > 0
+        return self.last_link > 0
 
     def unseen(self, outlinks: Sequence[Outlink], depth: int) -> list[Outlink]:
         """Those of a page at a depth that were never placed and may be."""
@@ -264,9 +265,9 @@ class Ledger:
             if not url:
                 continue
             if self._seen.add(url):
-                self._last_link += 1
+                self.last_link += 1
                 host = self._places.host(url)
-                placed.append(Link(self._last_link, url, host, source, depth, outlink.anchor, promise=promise))
+                placed.append(Link(self.last_link, url, host, source, depth, outlink.anchor, promise=promise))
                 found.append(at)
             else:
                 again.setdefault(url, at)

@@ -13,7 +13,7 @@ from tres_crawler.classify.bootstrap import Found, enough, pseudo_labels
 from tres_crawler.classify.classifier import Judge, restore_model
 from tres_crawler.classify.model import Model, unpack
 from tres_crawler.classify.prior import Prior
-from tres_crawler.config import RelevanceSettings
+from tres_crawler.config import RelevanceSettings, Settings
 from tres_crawler.errors import ControlError
 from tres_crawler.keywords import Expansion, expand
 from tres_crawler.records import Example, Judgement, Summary, Topic
@@ -94,7 +94,7 @@ class Relevance:
     @classmethod
     async def of_crawl(cls, database: Database, record: CrawlRecord) -> Relevance:
         """The judge of a crawl, as it was last saved."""
-        settings = RelevanceSettings(**record.settings.get("relevance", {}))
+        settings = Settings.kept(record.settings).relevance
         return await cls.open(database, record.id, record.topic, settings, record.random_seed)
 
     def bootstrap_pages(self, max_pages: int) -> int:

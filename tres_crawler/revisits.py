@@ -29,6 +29,8 @@ from tres_crawler.watchlist import Watchlist
 logger = logging.getLogger(__name__)
 
 GONE = (404, 410)
+MOVED = (301, 308)
+"""For good; any other redirect may end with the maintenance, or whatever it is, that leads elsewhere."""
 CONFIRMATIONS = 2
 """So many visits in a row must find a page gone, or moved, before it is given up."""
 LOOK_AGAIN_SECONDS = 1.0
@@ -173,8 +175,10 @@ class Revisits:
         await self._save(source, Finding(None, status=status), missing, retire, outlinks=outlinks, looks=looks)
 
     async def _look(self, source: AnyRow, fetched: Fetched) -> None:
-        if fetched.location is not None:
+        if fetched.location is not None and fetched.status in MOVED:
             await self._miss(source, fetched.status, f"moved to {fetched.location}", fetched.location)
+        elif fetched.location is not None:
+            await self._save(source, Finding(None, status=fetched.status), missing=source.missing)
         elif fetched.status == 304:
             await self._save(source, _finding(fetched, self._clock(), changed=False), fetched=fetched)
         else:

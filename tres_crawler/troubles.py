@@ -74,6 +74,6 @@ class Troubles:
         logger.warning("host %s is given up: %s", name, trouble.reason)
         self._ledger.refused["host given up"] += dropped
         return [
-            links.refuse_host(self._crawl, host, "host given up"),
+            links.refuse_host(self._crawl, host, self._ledger.last_link, "host given up"),
             crawls.event(self._crawl, "host given up", host=name, reason=trouble.reason),
         ]

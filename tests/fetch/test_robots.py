@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 
 import pytest
 
@@ -243,3 +245,28 @@ async def test_the_first_500_kib_of_a_file_count_whatever_the_limit_for_pages(
     assert answer.status == 200
     assert await allowed(robots, "http://a.test/early") is False
     assert await allowed(robots, "http://a.test/late") is True
+
+
+async def test_who_waits_for_a_robots_txt_whose_asker_leaves_on_the_way_asks_for_it(site: SmallSite) -> None:
+    site.redirect("a.test/robots.txt", "b.test/robots.txt")
+    site.robots("b.test", "User-agent: *\nDisallow: /x")
+    between, may_go_on = asyncio.Event(), asyncio.Event()
+
+    @asynccontextmanager
+    async def slowly(url: str) -> AsyncIterator[None]:
+        """A name that takes long to be looked up."""
+        if "b.test" in url:
+            between.set()
+            await may_go_on.wait()
+        yield
+
+    robots, settings = Robots(Clock()), FetchSettings(connect_to=f"127.0.0.1:{site.port}")
+    async with Client(settings) as second:
+        async with Client(settings) as first:
+            leaving = asyncio.create_task(robots.ask(first, "http://a.test/", slowly))
+            await between.wait()
+            waiting = asyncio.create_task(robots.ask(second, "http://a.test/", at_once))
+            await asyncio.sleep(0)
+            leaving.cancel()
+        may_go_on.set()
+        assert not (await waiting).allow("http://a.test/x")

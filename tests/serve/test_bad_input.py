@@ -160,11 +160,25 @@ def test_a_page_of_another_site_changes_nothing(served: Service) -> None:
         status, headers = raw(served, "GET", "/api/v1/crawls", {"Origin": origin})
         assert status == 200
         assert not [name for name in headers if name.lower().startswith("access-control")], "no CORS"
-    assert raw(served, "POST", "/api/v1/crawls/2/resume", {"Sec-Fetch-Site": "cross-site"})[0] == 403
+    for said in ("cross-site", "same-site"):
+        assert raw(served, "POST", "/api/v1/crawls/2/resume", {"Sec-Fetch-Site": said})[0] == 403
+
+
+def test_a_page_of_another_port_changes_nothing(served: Service) -> None:
+    port = urlsplit(served.address).port
+    assert port is not None
+    for origin in (f"http://127.0.0.1:{port + 1}", "http://127.0.0.1", f"http://localhost:{port}"):
+        assert raw(served, "POST", "/api/v1/crawls/2/resume", {"Origin": origin})[0] == 403
 
 
 def test_a_page_of_the_service_itself_may_change_things(served: Service) -> None:
-    assert raw(served, "POST", "/api/v1/crawls/2/pause", {"Origin": served.address})[0] == 409
+    for headers in (
+        {"Origin": served.address, "Sec-Fetch-Site": "same-origin"},
+        {"Origin": "https://localhost", "Host": "localhost"},
+        {"Origin": "https://localhost", "Host": "localhost:443"},
+        {"Sec-Fetch-Site": "none"},
+    ):
+        assert raw(served, "POST", "/api/v1/crawls/2/pause", headers)[0] == 409
 
 
 def test_a_body_that_is_too_large_is_refused_announced_or_not(served: Service) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.site import SmallSite
 from tres_crawler.classify.prior import background_of
 from tres_crawler.config import Settings
 from tres_crawler.crawl import Crawl
-from tres_crawler.errors import ControlError, ModelError, NotFound
+from tres_crawler.errors import ConfigError, ControlError, ModelError, NotFound
 from tres_crawler.founding import create_crawl
 from tres_crawler.records import CrawlState, StopReason
 from tres_crawler.relevance import Lesson, rejudge_at_rest
@@ -182,3 +183,62 @@ async def test_what_would_cross_a_new_judgement_of_all_pages_is_refused_until_it
         may_end.set()
         assert not (await rejudging).is_new, "without a page nothing is learned"
         await keeper.delete(number)
+
+
+# ---- crawls of another version ----
+
+
+async def kept_with(site: SmallSite, database: Database, state: CrawlState, **sections: dict[str, Any]) -> int:
+    """A crawl with a page to fetch, kept with these values laid over its settings."""
+    number = await create_crawl(database, site.topic("a.test/"), settings_on(site))
+    kept = (await crawls.get(database, number)).settings
+    changed = {name: {**kept.get(name, {}), **values} for name, values in sections.items()}
+    await database.write(crawls.settings_change(number, {**kept, **changed}), crawls.state_change(number, state))
+    return number
+
+
+async def test_a_crawl_that_was_kept_with_a_setting_that_is_gone_goes_on_without_it(
+    site: SmallSite, database: Database, tmp_path: Path
+) -> None:
+    site.page("a.test/")
+    number = await kept_with(site, database, CrawlState.RUNNING, crawl={"former": 1}, recrawl={"former": 2})
+    async with Keeper(settings_on(site), database, tmp_path) as keeper:
+        await until(lambda: keeper.is_ready and not keeper.running)
+        assert (await keeper.status(number))[0] is CrawlState.FINISHED
+    assert site.paths() == ["a.test/"]
+
+
+async def test_a_crawl_that_cannot_be_taken_up_keeps_no_other_from_it(
+    site: SmallSite, database: Database, tmp_path: Path
+) -> None:
+    site.page("a.test/")
+    first = await kept_with(site, database, CrawlState.RUNNING, learn={"discount": "none"})
+    second = await kept_with(site, database, CrawlState.RUNNING)
+    async with Keeper(settings_on(site), database, tmp_path) as keeper:
+        await until(lambda: keeper.is_ready and not keeper.running)
+        assert (await keeper.status(second))[0] is CrawlState.FINISHED
+        failed = await keeper.record(first)
+        assert failed.state is CrawlState.FAILED
+        assert "learn.discount" in (failed.stop_detail or "")
+        with pytest.raises(ConfigError, match=r"learn\.discount"):
+            await keeper.resume(first)
+
+
+async def test_a_fault_of_the_program_in_one_crawl_keeps_no_other_from_being_taken_up(
+    site: SmallSite, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.page("a.test/")
+    restore = Crawl._restore
+
+    async def faulty(crawl: Crawl) -> None:
+        if crawl.id == first:
+            raise KeyError("a fault")
+        await restore(crawl)
+
+    monkeypatch.setattr(Crawl, "_restore", faulty)
+    first = await kept_with(site, database, CrawlState.RUNNING)
+    second = await kept_with(site, database, CrawlState.RUNNING)
+    async with Keeper(settings_on(site), database, tmp_path) as keeper:
+        await until(lambda: keeper.is_ready and not keeper.running)
+        assert (await keeper.status(first))[0] is CrawlState.FAILED
+        assert (await keeper.status(second))[0] is CrawlState.FINISHED

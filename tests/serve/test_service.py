@@ -58,6 +58,26 @@ def test_a_crawl_resumed_twice_at_once_runs_once(tmp_path: Path, web: RunningWeb
             assert service.wait_for(crawl, lambda now: now["state"] == "finished")["pages"] == 150
 
 
+def test_crawls_of_another_version_are_listed_whatever_settings_they_were_kept_with(
+    tmp_path: Path, web: RunningWeb
+) -> None:
+    wanted = {"topic": topic(web), "crawl": {"max_pages": 5, "policy": "breadth-first"}}
+    with running_service(tmp_path, web) as service:
+        for crawl in (1, 2):
+            service.call("POST", "/api/v1/crawls", wanted)
+            service.wait_for(crawl, lambda now: now["state"] == "finished")
+    with closing(sqlite3.connect(tmp_path / "data" / "tres.db")) as other, other:
+        change = "UPDATE crawls SET settings = json_set(settings, ?, ?) WHERE id = ?"
+        other.execute(change, ("$.crawl.former", 1, 1))
+        other.execute(change, ("$.crawl.policy", "former", 2))
+    with running_service(tmp_path, web) as service:
+        listed = service.call("GET", "/api/v1/crawls")[1]["items"]
+        assert sorted((one["crawl_id"], one["pages"], one["max_pages"]) for one in listed) == [(1, 5, 5), (2, 5, 5)]
+        assert service.get("/1/recrawl")["mode"] == "off"
+        status, told = service.call("POST", "/api/v1/crawls/2/resume")
+        assert (status, "crawl.policy" in told["detail"]) == (422, True)
+
+
 def test_topic_files_start_by_themselves_and_a_killed_service_goes_on(tmp_path: Path, web: RunningWeb) -> None:
     mounted = tmp_path / "mounted"
     mounted.mkdir()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,7 +16,8 @@ import pytest
 from sqlalchemy import Engine, bindparam, event, func, insert, literal, select, update
 
 from tres_crawler.errors import StoreError
-from tres_crawler.store import migrate
+from tres_crawler.store import database as storing
+from tres_crawler.store import migrate, sqlite
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.sqlite import database_url
 from tres_crawler.store.tables import events, hosts, sites
@@ -174,6 +177,75 @@ async def test_a_row_that_cannot_be_written_at_all_is_told_to_whoever_wrote_it(p
         failed = await outcomes([database.queue([Change(INSERT_EVENT, [row])]), database.queue(a_step(2))])
     assert [type(error) for error in failed] == [StoreError] * 2
     assert seen_from_outside(path) == [1]
+
+
+# ---- another process that writes ----
+
+HOLD = """
+import sqlite3, sys
+other = sqlite3.connect(sys.argv[1], isolation_level=None)
+other.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held_by_another_process(path: Path) -> Iterator[None]:
+    """Nobody else may write, as while an operator vacuums or restores a backup."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdin=pipe, stdout=pipe) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        yield
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite gives up after a moment, so that a test need not take longer than it has patience."""
+    pragmas = [pragma for pragma in sqlite.PRAGMAS if "busy_timeout" not in pragma]
+    monkeypatch.setattr(sqlite, "PRAGMAS", (*pragmas, "PRAGMA busy_timeout = 20"))
+    monkeypatch.setattr(storing, "BUSY_PAUSE_SECONDS", 0.02)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_steps_wait_for_another_process_that_writes_however_long_it_takes(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Database(database_url(path)) as database:
+        await database.write(*a_step(1))
+        with held_by_another_process(path):
+            waiting = [database.queue(a_step(number)) for number in range(2, 5)]
+            async with asyncio.timeout(SOON):
+                while len(caplog.messages) < 3:
+                    await asyncio.sleep(0.01)
+            assert database.refusal is None
+            assert not any(future.done() for future in waiting)
+            assert "database is locked" in caplog.text
+        assert await outcomes([*waiting, database.queue(a_step(5))]) == [None] * 4
+    assert seen_from_outside(path) == [1, 2, 3, 4, 5]
+    assert seen_from_outside(path, "SELECT number FROM hosts ORDER BY number") == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_closing_does_not_wait_for_another_process_that_writes(path: Path) -> None:
+    database = await Database(database_url(path)).__aenter__()
+    with held_by_another_process(path):
+        waiting = [database.queue(a_step(number)) for number in (1, 2)]
+        await asyncio.sleep(0.1)
+        async with asyncio.timeout(SOON):
+            await database.__aexit__(None, None, None)
+    assert [type(error) for error in await outcomes(waiting)] == [StoreError] * 2
+    assert seen_from_outside(path) == []
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_whoever_inserts_while_another_process_writes_is_told_to_try_again(path: Path) -> None:
+    row = insert(events).values(crawl=1, at=0.0, kind="started", detail={})
+    async with Database(database_url(path)) as database:
+        with held_by_another_process(path), pytest.raises(StoreError, match=r"Another program writes .* try again"):
+            await database.insert(row)
+        assert await database.insert(row) == 1
 
 
 # ---- reading beside writing ----

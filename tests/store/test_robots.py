@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from sqlalchemy import select
+
 from tres_crawler.records import RobotsAnswer
-from tres_crawler.store import robots
+from tres_crawler.store import robots, tables
 from tres_crawler.store.database import Database
 
 
@@ -11,7 +15,14 @@ async def test_the_newest_answer_of_an_origin_counts(database: Database) -> None
     old, new = (RobotsAnswer("http://a.test", at, 200, b"User-agent: *") for at in (1.0, 2.0))
     other = RobotsAnswer("https://a.test", 3.0, 404, b"")
     for answer in (new, old, other):
-        await database.write(robots.new_answer(answer))
+        await database.write(*robots.new_answer(answer))
     assert await robots.latest(database, "http://a.test") == new
     assert await robots.latest(database, "https://a.test") == other
     assert await robots.latest(database, "http://b.test") is None
+
+
+async def test_of_every_origin_one_answer_is_kept(database: Database) -> None:
+    answers = [RobotsAnswer(f"http://{name}.test", at, 404, b"") for name in "ab" for at in (1.0, 2.0, 3.0)]
+    await asyncio.gather(*(database.write(*robots.new_answer(answer)) for answer in answers))
+    kept = await database.rows(select(tables.robots).order_by(tables.robots.c.origin))
+    assert [(row.origin, row.fetched_at) for row in kept] == [("http://a.test", 3.0), ("http://b.test", 3.0)]

@@ -83,6 +83,10 @@ class Client:
                 await session.close()
         await self.resolver.close()
 
+    @property
+    def is_open(self) -> bool:
+        return self._direct is not None and not self._direct.closed
+
     def is_direct(self, url: str) -> bool:
         """Whether the URL's own host is connected to: no proxy and no one address stands for it."""
         return not self.settings.connect_to and self._proxies.of(URL(url, encoded=True)) is None
@@ -118,6 +122,8 @@ class Client:
         conditions: Mapping[str, str],
     ) -> Fetched:
         assert self._direct and self._by_proxy
+        if not self.is_open:
+            raise Unreachable(url, "the crawl that asks has ended")
         started = time.monotonic()
         try:
             where, how = self._address(url)

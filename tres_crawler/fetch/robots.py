@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from protego import Protego
 
-from tres_crawler.errors import BadStatus
+from tres_crawler.errors import BadStatus, FetchError
 from tres_crawler.fetch.client import PRODUCT, Client
 from tres_crawler.fetch.pace import retry_after
 from tres_crawler.records import RobotsAnswer
@@ -67,7 +67,8 @@ class Robots:
         self._parsed: dict[str, Rules] = {}
         """Those used last stand last."""
         self._parsed_bytes = 0
-        self._asking: dict[str, asyncio.Task[Rules]] = {}
+        self._asking: dict[str, tuple[Client, asyncio.Task[Rules]]] = {}
+        """By origin, with whose connections it is asked."""
 
     async def rules(self, url: str) -> Rules | None:
         """What holds for `url`; None if its origin was not asked yet, or too long ago."""
@@ -84,11 +85,18 @@ class Robots:
         A FetchError says that it cannot be had for now (RFC 9309, sec. 2.3.1.4: then nothing may be fetched).
         """
         origin = origin_of(url)
-        if origin not in self._asking:
-            task = asyncio.create_task(self._ask(client, origin, hold))
-            self._asking[origin] = task
-            task.add_done_callback(lambda _: self._asking.pop(origin, None))
-        return await asyncio.shield(self._asking[origin])
+        while True:
+            if origin not in self._asking:
+                task = asyncio.create_task(self._ask(client, origin, hold))
+                self._asking[origin] = client, task
+                task.add_done_callback(lambda _: self._asking.pop(origin, None))
+            asker, asking = self._asking[origin]
+            try:
+                return await asyncio.shield(asking)
+            except FetchError:
+                # The crawl that asked may have ended on the way, and its connections with it: then ask oneself.
+                if asker is client or asker.is_open:
+                    raise
 
     async def _ask(self, client: Client, origin: str, hold: Hold) -> Rules:
         # Each host on the way is held until the end: many a redirect leads to the same host again, under https.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Response
 from pydantic import Field
 
-from tres_crawler.config import RecrawlMode, Settings
+from tres_crawler.config import CrawlSettings, RecrawlMode, Settings
 from tres_crawler.errors import BadRequest, TopicError
 from tres_crawler.records import STOP_ADVICE, StopReason, Summary, Topic
 from tres_crawler.serve.common import MOST, CrawlNumber, Keeping, Stored, WithSettings, known_caller, moment
@@ -229,7 +229,7 @@ async def status_of(keeper: Keeper, number: int) -> CrawlStatus:
     state, summary = await keeper.status(number)
     crawl = keeper.running.get(number)
     record = crawl.record if crawl else await keeper.record(number)
-    settings = crawl.settings if crawl else Settings.kept(record.settings).crawl
+    settings = crawl.settings if crawl else CrawlSettings.model_construct(**record.settings.get("crawl", {}))
     return CrawlStatus(
         state=state,
         **asdict(summary),

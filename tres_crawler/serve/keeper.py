@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from tres_crawler.config import RecrawlMode, Settings
 from tres_crawler.crawl import Crawl
-from tres_crawler.errors import ControlError, TresError
+from tres_crawler.errors import ControlError
 from tres_crawler.examples import read_examples
 from tres_crawler.founding import create_crawl
 from tres_crawler.frontier.look import NodeLook
@@ -64,8 +64,8 @@ class Keeper:
         records = await crawls.every(self._database)
         for record in records:
             if record.state in ACTIVE:
-                # One that cannot be had must not keep the others from going on.
-                with suppress(TresError):
+                # One that cannot be had must not keep the others from going on; why is logged and saved.
+                with suppress(Exception):
                     async with self._turn(record.id):
                         await self._begin(record.id, paused=record.state is CrawlState.PAUSED)
         known = {record.topic.name for record in records}
@@ -74,7 +74,7 @@ class Keeper:
                 known.add(topic.name)
                 try:
                     await self.start(topic, self._settings.replaced("crawl", topic.crawl))
-                except TresError as error:
+                except Exception as error:
                     logger.error("topic %s not started: %s", topic.name, error)
         await self._running.models_loaded()
         self.is_ready = True

@@ -111,7 +111,8 @@ class Running:
             content = open_content(settings.store.content, number, self._folder, request_headers(settings.fetch))
             crawl = self._crawls[number] = await self.loaded(number, content)
         except Exception as error:
-            logger.error("crawl %d cannot run: %s", number, error)
+            is_fault = not isinstance(error, TresError)
+            logger.error("crawl %d cannot run: %s", number, error, exc_info=is_fault)
             await self._save_failure(number, str(error))
             raise
         finally:

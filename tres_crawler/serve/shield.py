@@ -18,6 +18,9 @@ logger = logging.getLogger("tres_crawler.access")
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+OWN_PAGES = ("same-origin", "none")
+"""What a browser says in Sec-Fetch-Site of our pages and of people; another port of our host is `same-site`."""
+USUAL_PORTS = {"http": ":80", "https": ":443"}
 MOST_AT_ONCE = 50
 """Requests under way, event streams aside; more are told to come back, so that none wait without bound."""
 BROWSER_RULES = {
@@ -82,8 +85,8 @@ class Shield:
         if len(hosts) != 1 or _name(hosts[0]) not in self._names:
             return 421, "This service does not answer to that name. Its operator can add it: TRES_SERVE__HOSTS."
         origin = headers.get("origin")
-        foreign = origin is not None and _name(origin.partition("://")[2]) != _name(hosts[0])
-        if method not in SAFE_METHODS and (foreign or headers.get("sec-fetch-site") == "cross-site"):
+        foreign = origin is not None and not _is_own(origin, hosts[0])
+        if method not in SAFE_METHODS and (foreign or headers.get("sec-fetch-site", "none") not in OWN_PAGES):
             return 403, "A page of another site may not change anything here."
         announced = headers.get("content-length", "0")
         if not announced.isdecimal() or int(announced) > self._max_body_bytes:
@@ -130,6 +133,13 @@ class Shield:
         }
         told = " ".join(f"{name}={value!r}" for name, value in fields.items())
         logger.info("request %s", told, extra={"fields": fields})
+
+
+def _is_own(origin: str, host: str) -> bool:
+    """Whether an origin is the host, with its port, that is asked; a proxy may have its scheme for itself."""
+    scheme, _, asking = origin.strip().lower().partition("://")
+    usual = USUAL_PORTS.get(scheme, "")
+    return asking.removesuffix(usual) == host.strip().lower().removesuffix(usual)
 
 
 def _name(host: str) -> str:

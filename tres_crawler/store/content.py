@@ -294,5 +294,5 @@ def _warc_folder(folder: Path) -> Path:
 def _cannot_write(folder: Path, error: OSError) -> StoreError:
     return StoreError(
         f"The WARC files in {folder} cannot be written: {error.strerror or error}. What was saved before is whole. "
-        "Make room on the disk or mend its rights, then go on with `tres resume`."
+        "Make room on the disk or mend its rights, then resume the crawl, by `tres resume` or in its service."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple
@@ -14,6 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from tres_crawler.errors import StoreError
 from tres_crawler.store import migrate, sqlite
 
+logger = logging.getLogger(__name__)
+
 AnySelect = Select[*tuple[Any, ...]]
 AnyRow = Row[*tuple[Any, ...]]
 
@@ -23,6 +26,8 @@ WAIT_SECONDS = 600.0
 """How long a reader waits for one of them: on a machine that is busy otherwise, long is better than never."""
 BATCH_STEPS = 64
 """Most writes that share a commit; while one commit runs, the next batch gathers by itself."""
+BUSY_PAUSE_SECONDS = 1.0
+"""Before a batch is tried again because another process writes, beside what SQLite has waited already."""
 
 
 class Change(NamedTuple):
@@ -140,9 +145,8 @@ class Database:
 
     async def _commit(self, connection: AsyncConnection, batch: Sequence[_Write]) -> None:
         try:
-            async with connection.begin():
-                for statement, rows in merged(batch):
-                    await connection.execute(statement, rows)
+            while not await self._try(connection, batch):
+                pass
         except Exception as error:
             # Whatever it was, later steps may build on this one: nothing more is written.
             self._refusal = cannot_write(error)
@@ -160,13 +164,32 @@ class Database:
                 if not write.committed.done():
                     write.committed.set_result(None)
 
+    async def _try(self, connection: AsyncConnection, batch: Sequence[_Write]) -> bool:
+        """Commit a batch; False, after a pause, if another process writes and it is to be tried again."""
+        try:
+            async with connection.begin():
+                for statement, rows in merged(batch):
+                    await connection.execute(statement, rows)
+        except DBAPIError as error:
+            # A database that is being closed has a refusal by then: nobody waits for others any more.
+            if self._refusal or not sqlite.is_busy(error.orig):
+                raise
+            logger.warning("another process writes to the database, %d steps wait for it: %s", len(batch), error.orig)
+            await asyncio.sleep(BUSY_PAUSE_SECONDS)
+            return False
+        return True
+
 
 def cannot_write(error: Exception) -> StoreError:
     cause = error.orig if isinstance(error, DBAPIError) else error
-    return StoreError(
-        f"The database could not be written: {cause}. What was saved before is whole. Make room on the disk or mend "
-        "its rights, then go on with `tres resume`."
-    )
+    if sqlite.is_busy(cause):
+        advice = "Another program writes to it: try again when that is done."
+    else:
+        advice = (
+            "Make room on the disk or mend its rights, then go on with `tres resume`; where `tres serve` runs, start "
+            "it anew, and its crawls go on by themselves."
+        )
+    return StoreError(f"The database could not be written: {cause}. What was saved before is whole. {advice}")
 
 
 def _fail(future: asyncio.Future[None], error: StoreError) -> None:

@@ -29,6 +29,7 @@ REFUSE_HOST = (
     .where(
         links.c.crawl == bindparam("of_crawl"),
         links.c.host == bindparam("of_host"),
+        links.c.number <= bindparam("up_to"),
         links.c.state == LinkState.WAITING,
     )
     .values(state=LinkState.REFUSED, reason=bindparam("why"))
@@ -79,9 +80,9 @@ def end_link(crawl: int, link: int, state: LinkState, reason: str | None = None)
     return Change(END_LINK, [{"of_crawl": crawl, "of_link": link, "new_state": state, "why": reason}])
 
 
-def refuse_host(crawl: int, host: int, reason: str) -> Change:
-    """All links that wait for a host."""
-    return Change(REFUSE_HOST, [{"of_crawl": crawl, "of_host": host, "why": reason}])
+def refuse_host(crawl: int, host: int, last: int, reason: str) -> Change:
+    """All links up to the `last` that wait for a host; later ones may be in the same batch, which inserts first."""
+    return Change(REFUSE_HOST, [{"of_crawl": crawl, "of_host": host, "up_to": last, "why": reason}])
 
 
 def count_attempt(crawl: int, link: Link, reason: str) -> Change:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from tres_crawler.records import RobotsAnswer
 from tres_crawler.store.database import Change, Database
 from tres_crawler.store.tables import robots
 
 _INSERT = insert(robots)
+_DELETE_OLDER = delete(robots).where(robots.c.origin == bindparam("of"), robots.c.fetched_at < bindparam("at"))
 _LATEST = select(robots).where(robots.c.origin == bindparam("origin")).order_by(robots.c.fetched_at.desc()).limit(1)
 
 
-def new_answer(answer: RobotsAnswer) -> Change:
-    return Change(
-        _INSERT,
-        [
-            {
-                "origin": answer.origin,
-                "fetched_at": answer.fetched_at,
-                "status": answer.status,
-                "body": answer.body,
-            }
-        ],
-    )
+def new_answer(answer: RobotsAnswer) -> list[Change]:
+    """In the place of those that the origin gave before."""
+    row = {
+        "origin": answer.origin,
+        "fetched_at": answer.fetched_at,
+        "status": answer.status,
+        "body": answer.body,
+    }
+    return [Change(_INSERT, [row]), Change(_DELETE_OLDER, [{"of": answer.origin, "at": answer.fetched_at}])]
 
 
 async def latest(database: Database, origin: str) -> RobotsAnswer | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,12 @@ def begin_by_hand(engine: Engine) -> None:
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def is_busy(error: BaseException | None) -> bool:
+    """Whether another process, or another connection, writes: what was begun was taken back and may be tried again."""
+    code = error.sqlite_errorcode if isinstance(error, sqlite3.OperationalError) else None
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def parse_url(text: str) -> URL:

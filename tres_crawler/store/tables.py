@@ -314,7 +314,7 @@ recrawls = Table(
     Column("troubles", Integer, nullable=False),
 )
 
-# Every answer to GET /robots.txt, the newest counts; shared by all crawls, since a host's rules do not depend on
+# The newest answer to GET /robots.txt of every origin; shared by all crawls, since a host's rules do not depend on
 # who asks.
 robots = Table(
     "robots",
