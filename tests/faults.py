@@ -315,6 +315,12 @@ async def odd_encoding(_web: FaultWeb, _path: str) -> Said:
     yield answer(page("odd"), "Content-Encoding: ODD").replace(b"ODD", b"\xff\xfe")
 
 
+@fault("odd-type")
+async def odd_type(_web: FaultWeb, _path: str) -> Said:
+    """The name of a parameter that readers of mail stumble over."""
+    yield answer(page("odd type"), kind="text/html;charset*")
+
+
 # ---- refusals ----
 
 

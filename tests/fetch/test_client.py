@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import socket
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -179,7 +180,7 @@ async def test_a_body_of_the_limit_is_read_and_one_byte_more_is_too_large_even_w
             assert not caught.value.retry
 
 
-@pytest.mark.parametrize("kind", ["image/png", "application/pdf", "text/css", "application/json"])
+@pytest.mark.parametrize("kind", ["image/png", "application/pdf", "text/css", "application/json", "html"])
 async def test_a_type_that_is_not_read_is_refused_for_pages_and_taken_for_robots(loopback: Loopback, kind: str) -> None:
     loopback.says(b"...", kind=kind)
     async with client_to(loopback) as client:
@@ -189,11 +190,22 @@ async def test_a_type_that_is_not_read_is_refused_for_pages_and_taken_for_robots
         assert (await client.get("http://a.test/", readable_only=False)).body == b"..."
 
 
-@pytest.mark.parametrize("kind", ["text/html; charset=utf-8", "TEXT/HTML", "application/xhtml+xml", "text/plain"])
-async def test_types_that_hold_text_are_read(loopback: Loopback, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("text/html; charset=utf-8", "TEXT/HTML", "application/xhtml+xml", "text/plain"),
+        *("text/html;charset*", "text/html ;a*", "text/html" + ";" * 32_000),
+    ],
+    ids=lambda kind: kind[:30],
+)
+async def test_types_that_hold_text_are_read_at_once_whatever_is_said_beside_them(
+    loopback: Loopback, kind: str
+) -> None:
     loopback.says(b"words", kind=kind)
     async with client_to(loopback) as client:
+        started = time.process_time()
         assert (await client.get("http://a.test/")).body == b"words"
+    assert time.process_time() - started < 1.0
 
 
 # ---- trouble ----

@@ -66,6 +66,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "cut-length": ("failed", "not completed"),
     "not-gzip": ("failed", "not gzip"),
     "odd-encoding": ("failed", "unknown encoding ??"),
+    "odd-type": ("judged", ""),
     "busy-429": ("judged", ""),
     "robots-503": ("refused", "robots.txt could not be had (status 503)"),
     "wrong-charset": ("judged", ""),

@@ -128,7 +128,7 @@ class Client:
                 target = response.headers.get("Location") if status in REDIRECTS else None
                 if readable_only and status == 200 and not _is_readable(response):
                     response.close()
-                    raise NotText(url, f"type {response.content_type}")
+                    raise NotText(url, f"type {_kind(response)}")
                 body = await self._body(url, response, first_bytes) if status == 200 else b""
                 return Fetched(
                     url=url,
@@ -223,7 +223,13 @@ def user_agent(contact: str) -> str:
 
 
 def _is_readable(response: aiohttp.ClientResponse) -> bool:
-    return "Content-Type" not in response.headers or response.content_type in READABLE
+    return "Content-Type" not in response.headers or _kind(response) in READABLE
+
+
+def _kind(response: aiohttp.ClientResponse) -> str:
+    """The type of an answer, without what is said beside it."""
+    # Not response.content_type: it is parsed as mail is, which some headers make fail and others take seconds.
+    return response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
 def _split(address: str) -> tuple[str, int]:
