@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+import tres_crawler.fetch.client as client_module
 from tres_crawler.config import FetchSettings
 from tres_crawler.errors import FetchError, NotText, TimedOut, TooLarge, Unreachable
 from tres_crawler.fetch.client import Client
@@ -240,6 +241,40 @@ async def test_an_answer_that_breaks_the_rules_is_trouble_with_the_host_and_noth
             await client.get("http://a.test/")
         loopback.says(b"<p>well again")
         assert (await client.get("http://a.test/")).status == 200
+
+
+async def test_an_answer_that_cannot_be_read_for_a_reason_nobody_thought_of_is_told_and_logged(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    loopback.says(b"<p>here")
+    monkeypatch.setattr(client_module, "decoded", broken)
+    async with client_to(loopback) as client:
+        with pytest.raises(FetchError, match=r"could not be read \(IndexError\)") as caught:
+            await client.get("http://a.test/")
+        assert not caught.value.retry
+    assert "in broken" in caplog.text, "with where it happened"
+
+
+async def test_a_mistake_before_anyone_is_asked_stays_one(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Client, "_address", broken)
+    async with client_to(loopback) as client:
+        with pytest.raises(IndexError):
+            await client.get("http://a.test/")
+
+
+async def test_a_fetch_that_is_called_off_while_its_answer_comes_is_called_off(loopback: Loopback) -> None:
+    loopback.silent = True
+    async with client_to(loopback) as client:
+        asking = asyncio.create_task(client.get("http://a.test/"))
+        while not loopback.requests:
+            await asyncio.sleep(0.001)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+
+def broken(*_: object) -> bytes:
+    raise IndexError("nobody thought of this")
 
 
 @pytest.mark.parametrize("url", ["http://", "http://a.test:99999/", "http://[::1/"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,11 +12,14 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from tres_crawler.errors import FetchError
 from tres_crawler.parse.charset import decode
 from tres_crawler.parse.simplify import MAX_CHARS, SMALL_BYTES, SMALL_TAGS, is_harmless, simplified
 from tres_crawler.parse.tags import INLINE, UNREADABLE
 from tres_crawler.records import Document, Fetched, Outlink
 from tres_crawler.urls import canonical
+
+logger = logging.getLogger(__name__)
 
 AGENT = "tres_crawler"
 MAX_URL_LENGTH = 2000
@@ -43,11 +47,16 @@ _WORKER = ThreadPoolExecutor(1, "parse")  # starts its thread when first used
 async def parse_page(fetched: Fetched) -> Document:
     """As `parse`, but a large page leaves the event loop to its other work.
 
-    A thread is enough: Lexbor lets go of the interpreter lock while it builds the tree.
+    A thread is enough: Lexbor lets go of the interpreter lock while it builds the tree. Should it fail against all
+    expectation, that is trouble with this page: whatever a host sends, no crawl ends by it.
     """
-    if len(fetched.body) < SMALL_BYTES and fetched.body.count(b"<") < SMALL_TAGS:
-        return parse(fetched)
-    return await asyncio.get_running_loop().run_in_executor(_WORKER, parse, fetched)
+    try:
+        if len(fetched.body) < SMALL_BYTES and fetched.body.count(b"<") < SMALL_TAGS:
+            return parse(fetched)
+        return await asyncio.get_running_loop().run_in_executor(_WORKER, parse, fetched)
+    except Exception as error:
+        logger.exception("%s could not be parsed", fetched.url)
+        raise FetchError(fetched.url, f"page could not be read ({type(error).__name__})") from error
 
 
 def parse(fetched: Fetched) -> Document:
