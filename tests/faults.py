@@ -331,6 +331,12 @@ async def busy(web: FaultWeb, path: str) -> Said:
     yield later if first else answer(page("at last"))
 
 
+@fault("busy-for-ever")
+async def busy_for_ever(_web: FaultWeb, _path: str) -> Said:
+    """Until a date that no computer can hold."""
+    yield answer(b"", "Retry-After: Mon, 1 Jan 99999999999999999999 00:00:00 GMT", status="503 Later")
+
+
 @fault("robots-503")
 async def robots_503(_web: FaultWeb, path: str) -> Said:
     yield answer(b"", status="503 No") if path == "/robots.txt" else answer(page("never to be asked"))

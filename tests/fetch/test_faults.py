@@ -68,6 +68,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "odd-encoding": ("failed", "unknown encoding ??"),
     "odd-type": ("judged", ""),
     "busy-429": ("judged", ""),
+    "busy-for-ever": ("failed", "status 503"),
     "robots-503": ("refused", "robots.txt could not be had (status 503)"),
     "wrong-charset": ("judged", ""),
     "binary": ("judged", ""),

@@ -269,6 +269,8 @@ async def test_fifty_who_want_one_robots_txt_share_one_request(site: SmallSite) 
         ("soon", 0.0),
         ("", 0.0),
         ("99999999999", 86_400.0),
+        ("Mon, 1 Jan 99999999999999999999 00:00:00 GMT", 0.0),
+        ("Mon, 16 Nov 2026 12:01:00 +99999999999999", 0.0),
     ],
 )
 def test_retry_after_is_read_as_seconds_or_as_a_date(value: str, seconds: float) -> None:
