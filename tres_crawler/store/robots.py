@@ -9,7 +9,12 @@ from tres_crawler.store.database import Change, Database
 from tres_crawler.store.tables import robots
 
 _INSERT = insert(robots)
-_LATEST = select(robots).where(robots.c.origin == bindparam("origin")).order_by(robots.c.fetched_at.desc()).limit(1)
+_LATEST = (
+    select(robots)
+    .where(robots.c.origin == bindparam("origin"), robots.c.fetched_at <= bindparam("until"))
+    .order_by(robots.c.fetched_at.desc())
+    .limit(1)
+)
 
 
 def new_answer(answer: RobotsAnswer) -> Change:
@@ -26,7 +31,7 @@ def new_answer(answer: RobotsAnswer) -> Change:
     )
 
 
-async def latest(database: Database, origin: str) -> RobotsAnswer | None:
-    """What an origin answered last, if it ever did."""
-    found = await database.rows(_LATEST, {"origin": origin})
+async def latest(database: Database, origin: str, until: float) -> RobotsAnswer | None:
+    """What an origin answered last, up to a time; None if it never did."""
+    found = await database.rows(_LATEST, {"origin": origin, "until": until})
     return next((RobotsAnswer(row.origin, row.fetched_at, row.status, row.body) for row in found), None)
