@@ -447,6 +447,12 @@ def test_meta_rules_for_us_count_and_those_for_others_do_not() -> None:
         (["googlebot: noindex", "nofollow"], {"nofollow"}),
         (["googlebot: noindex, tres_crawler: none"], {"none"}),
         (["max-snippet: 5, noindex"], {"max-snippet: 5", "noindex"}),
+        (
+            ["unavailable_after: Wed, 03 Jan 2024 15:00:00 GMT, noindex"],
+            {"unavailable_after: wed", "03 jan 2024 15:00:00 gmt", "noindex"},
+        ),
+        (["googlebot: unavailable_after: Wednesday, 03-Jan-24 15:00:00 GMT, noindex"], set()),
+        (["360spider: noindex, nofollow"], set()),
     ],
 )
 def test_the_rules_of_the_header_are_those_for_all_and_for_us(values: list[str], rules: set[str]) -> None:

@@ -336,6 +336,8 @@ def outlinks(page: _Page, base: str) -> tuple[Outlink, ...]:
 # ---- rules for robots ----
 
 _WITH_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+_HOUR = re.compile(r"\s\d{1,2}\Z")
+"""Ends what stands before a colon in a date; a date may have commas, as rules have between them."""
 
 
 def header_rules(headers: Iterable[tuple[str, str]]) -> set[str]:
@@ -347,7 +349,7 @@ def header_rules(headers: Iterable[tuple[str, str]]) -> set[str]:
         ours = True
         for part in value.lower().split(","):
             before, colon, after = part.partition(":")
-            if colon and before.strip() not in _WITH_VALUE:
+            if colon and before.strip() not in _WITH_VALUE and not _HOUR.search(before):
                 ours = before.strip() == AGENT
                 part = after
             if ours:
