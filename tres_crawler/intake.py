@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tres_crawler.ledger import Ledger
+from tres_crawler.parse.page import MAX_ANCHOR_LENGTH
 from tres_crawler.records import Document, Fetched, Outcome, Outlink, PageText, Topic
 from tres_crawler.relevance import Relevance
 from tres_crawler.revisits import Revisits
@@ -94,4 +95,4 @@ def _to_follow(document: Document) -> tuple[Outlink, ...]:
     named = document.canonical
     if not named or named == document.url or document.nofollow:
         return document.outlinks
-    return (Outlink(named, document.title), *document.outlinks)
+    return (Outlink(named, document.title[:MAX_ANCHOR_LENGTH].rstrip()), *document.outlinks)

@@ -25,6 +25,8 @@ AGENT = "tres_crawler"
 MAX_URL_LENGTH = 2000
 MAX_OUTLINKS = 2000
 MAX_ANCHOR_LENGTH = 300
+MAX_ABOUT_LENGTH = 1000
+"""Characters of a title and of a description that are kept."""
 MAX_HEADINGS = 100
 CONTEXT_WORDS = 8
 MAIN_SHARE = 0.05
@@ -212,7 +214,7 @@ class _Page:
         """What the page says of itself; of most things the first word counts."""
         href = (values.get("href") or "").strip()
         if tag == "title":
-            self.title = self.title or _squeezed(node.text())
+            self.title = self.title or _squeezed(node.text())[:MAX_ABOUT_LENGTH].rstrip()
         elif tag == "base":
             self.base = self.base or href
         elif tag == "link":
@@ -221,7 +223,7 @@ class _Page:
         else:
             name, content = (values.get("name") or "").strip().lower(), values.get("content") or ""
             if name == "description":
-                self.description = self.description or _squeezed(content)
+                self.description = self.description or _squeezed(content)[:MAX_ABOUT_LENGTH].rstrip()
             elif name in ("robots", AGENT):
                 self.rules |= {word.strip().lower() for word in content.split(",")}
 
