@@ -315,6 +315,12 @@ async def odd_encoding(_web: FaultWeb, _path: str) -> Said:
     yield answer(page("odd"), "Content-Encoding: ODD").replace(b"ODD", b"\xff\xfe")
 
 
+@fault("odd-type")
+async def odd_type(_web: FaultWeb, _path: str) -> Said:
+    """The name of a parameter that readers of mail stumble over."""
+    yield answer(page("odd type"), kind="text/html;charset*")
+
+
 # ---- refusals ----
 
 
@@ -323,6 +329,12 @@ async def busy(web: FaultWeb, path: str) -> Said:
     first = len(web.times("busy-429", path)) == 1
     later = answer(b"", f"Retry-After: {RETRY_AFTER_SECONDS}", status="429 Too Many Requests")
     yield later if first else answer(page("at last"))
+
+
+@fault("busy-for-ever")
+async def busy_for_ever(_web: FaultWeb, _path: str) -> Said:
+    """Until a date that no computer can hold."""
+    yield answer(b"", "Retry-After: Mon, 1 Jan 99999999999999999999 00:00:00 GMT", status="503 Later")
 
 
 @fault("robots-503")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import pytest
@@ -235,6 +236,12 @@ def test_a_page_is_decoded_as_the_standard_says(case: Case) -> None:
 def test_the_parsed_page_has_the_same_words(case: Case) -> None:
     if case.name not in INTENDED:
         assert parse(fetched(case.body, case.content_type)).text == "café"
+
+
+def test_a_header_of_blanks_is_read_at_once() -> None:
+    started = time.process_time()
+    decode(fetched(UTF8, http(" " * 32_000 + ";")))
+    assert time.process_time() - started < 1.0
 
 
 def test_every_intended_difference_is_a_case_and_no_name_is_used_twice() -> None:

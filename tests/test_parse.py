@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tres_crawler.parse import parse, parse_page
 from tres_crawler.parse.charset import decode
-from tres_crawler.parse.page import MAX_ANCHOR_LENGTH, MAX_OUTLINKS, MAX_URL_LENGTH, header_rules
+from tres_crawler.parse.page import MAX_ABOUT_LENGTH, MAX_ANCHOR_LENGTH, MAX_OUTLINKS, MAX_URL_LENGTH, header_rules
 from tres_crawler.parse.simplify import MAX_CHARS, SMALL_BYTES, SMALL_TAGS, is_harmless, simplified
 from tres_crawler.records import Document, Fetched, Outlink
 from tres_crawler.urls import canonical
@@ -204,6 +204,14 @@ def test_a_page_becomes_its_title_description_and_readable_text() -> None:
         <noscript>four</noscript><template>five</template><svg><text>six</text></svg></body></html>"""
     )
     assert document == Document(URL, "Of courts", "All about courts", "One Two three", ())
+
+
+def test_of_an_endless_title_or_description_the_beginning_is_kept() -> None:
+    endless = "tennis " * 200_000
+    document = parsed(f"<meta name=description content='{endless[:9000]}'><title>{endless}</title><p>x</p>")
+    for cut in (document.title, document.description):
+        assert endless.startswith(cut)
+        assert MAX_ABOUT_LENGTH - 10 < len(cut) <= MAX_ABOUT_LENGTH
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "text/plain; charset=utf-8", "Text/Plain"])
@@ -447,6 +455,12 @@ def test_meta_rules_for_us_count_and_those_for_others_do_not() -> None:
         (["googlebot: noindex", "nofollow"], {"nofollow"}),
         (["googlebot: noindex, tres_crawler: none"], {"none"}),
         (["max-snippet: 5, noindex"], {"max-snippet: 5", "noindex"}),
+        (
+            ["unavailable_after: Wed, 03 Jan 2024 15:00:00 GMT, noindex"],
+            {"unavailable_after: wed", "03 jan 2024 15:00:00 gmt", "noindex"},
+        ),
+        (["googlebot: unavailable_after: Wednesday, 03-Jan-24 15:00:00 GMT, noindex"], set()),
+        (["360spider: noindex, nofollow"], set()),
     ],
 )
 def test_the_rules_of_the_header_are_those_for_all_and_for_us(values: list[str], rules: set[str]) -> None:

@@ -10,6 +10,8 @@ import pytest
 from tests.conftest import MakeCrawl
 from tests.monitoring import DATED, DAY, LONG, NEWS, HandClock, Watch, rows
 from tests.site import Answer, SmallSite
+from tests.test_visits import fails_on
+from tres_crawler.parse import page
 from tres_crawler.records import CrawlState, StopReason
 from tres_crawler.store import crawls, sources
 from tres_crawler.store.database import Database
@@ -108,6 +110,20 @@ async def test_what_is_new_is_judged_on_the_text_kept_and_shown(
     kept = (await rows(database))["a.test/"]
     assert (kept.visits, kept.found, kept.changed_at) == (3, 1, clock.now - DAY)
     assert kept.rate > 0
+
+
+async def test_a_page_that_cannot_be_parsed_any_more_is_looked_at_again_later(
+    site: SmallSite, watch: Watch, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.page("a.test/", text=LONG)
+    running = await watch(pages=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(page, "parse", fails_on("http://a.test/"))
+        await running.visit()
+    site.page("a.test/", text=f"{LONG} {NEWS}")
+    await running.visit()
+    kept = (await rows(database))["a.test/"]
+    assert (kept.visits, kept.found, kept.retired_at) == (1, 1, None), "one of the two has told something"
 
 
 async def test_new_links_of_a_known_page_are_discovered(site: SmallSite, watch: Watch) -> None:

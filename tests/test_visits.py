@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
 from tests.conftest import MakeCrawl, exported
 from tests.site import SmallSite
-from tres_crawler.records import StopReason
+from tres_crawler.parse import page, parse
+from tres_crawler.records import Document, Fetched, StopReason
 from tres_crawler.store.database import Database
 
 
@@ -71,6 +73,29 @@ async def test_trouble_that_stays_is_paid_for_once(site: SmallSite, make_crawl: 
     assert len(site.paths("c.test")) == 1, "a 404 is not asked for again"
     reasons = {row["url"]: row["reason"] for row in await exported(database, crawl)}
     assert reasons["http://c.test/gone"] == "status 404"
+
+
+async def test_a_page_that_cannot_be_parsed_is_a_failed_one_and_the_crawl_goes_on(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.page("a.test/", links=["b.test/odd", "c.test/"])
+    site.page("b.test/odd")
+    site.page("c.test/")
+    monkeypatch.setattr(page, "parse", fails_on("http://b.test/odd"))
+    crawl = await make_crawl(site.topic("a.test/"))
+    summary = await crawl.run()
+    assert (summary.pages, summary.failed) == (3, 1)
+    reasons = {row["url"]: row["reason"] for row in await exported(database, crawl)}
+    assert reasons["http://b.test/odd"] == "page could not be read (IndexError)"
+
+
+def fails_on(url: str) -> Callable[[Fetched], Document]:
+    def parse_others(fetched: Fetched) -> Document:
+        if fetched.url == url:
+            raise IndexError("nobody thought of this")
+        return parse(fetched)
+
+    return parse_others
 
 
 async def test_no_seed_reachable_is_told_with_the_reason(site: SmallSite, make_crawl: MakeCrawl) -> None:

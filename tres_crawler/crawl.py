@@ -30,6 +30,7 @@ from tres_crawler.ledger import Ledger
 from tres_crawler.lessons import Lessons
 from tres_crawler.logs import concern
 from tres_crawler.manners import Manners, Politeness
+from tres_crawler.parse import parse_page
 from tres_crawler.policies.policy import Surroundings
 from tres_crawler.policies.registry import MakePolicy, create_policy, settled
 from tres_crawler.policies.valued import ValuedFrontier
@@ -453,6 +454,7 @@ class Crawl:
         self.latest_url = link.url
         try:
             fetched = await self._visits.fetch(visit)
+            document = await parse_page(fetched)
         except Postponed:
             self._visits.give_back(visit)
             self._frontier.place([Offer.of(link)])
@@ -462,7 +464,7 @@ class Crawl:
         except FetchError as trouble:
             await self._troubles.write_down(visit, trouble)
         else:
-            await self._intake.keep(visit, fetched)
+            await self._intake.keep(visit, fetched, document)
         if self.slots == 1:
             # One step at a time is repeatable only if the learner keeps step.
             await self._policy.catch_up()

@@ -1,4 +1,4 @@
-"""What a fetch brought → a page in the books: parsed, compared with what is known, judged, its links followed."""
+"""What a fetch brought → a page in the books: compared with what is known, judged, its links followed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tres_crawler.ledger import Ledger
-from tres_crawler.parse import parse_page
+from tres_crawler.parse.page import MAX_ANCHOR_LENGTH
 from tres_crawler.records import Document, Fetched, Outcome, Outlink, PageText, Topic
 from tres_crawler.relevance import Relevance
 from tres_crawler.revisits import Revisits
@@ -42,9 +42,8 @@ class Intake:
         self._content = content
         self._revisits = revisits
 
-    async def keep(self, visit: Visit, fetched: Fetched) -> None:
-        """Parse and judge what was fetched, and save it."""
-        document = await parse_page(fetched)
+    async def keep(self, visit: Visit, fetched: Fetched, document: Document) -> None:
+        """Judge what was fetched and parsed, and save it."""
         page = self._ledger.page(
             visit, status=fetched.status, seconds=fetched.seconds, bytes=len(fetched.body), title=document.title
         )
@@ -96,4 +95,4 @@ def _to_follow(document: Document) -> tuple[Outlink, ...]:
     named = document.canonical
     if not named or named == document.url or document.nofollow:
         return document.outlinks
-    return (Outlink(named, document.title), *document.outlinks)
+    return (Outlink(named, document.title[:MAX_ANCHOR_LENGTH].rstrip()), *document.outlinks)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import partial
 
 from tres_crawler.config import FetchSettings
 from tres_crawler.fetch.pace import Pace, Quarantine
@@ -25,7 +24,7 @@ class Manners:
     @classmethod
     def of(cls, database: Database, settings: FetchSettings, slots: int | None = None) -> Manners:
         """With what is stored of robots.txt; at most so many `slots` for all crawls together."""
-        stored = Robots(time.time, partial(robots.latest, database))
+        stored = Robots(time.time, lambda origin: robots.latest(database, origin, until=time.time()))
         return cls(Pace(settings.delay_seconds, time.monotonic), stored, FetchSlots(slots))
 
 

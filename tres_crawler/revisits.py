@@ -147,13 +147,14 @@ class Revisits:
         try:
             known = Validators(source.etag, source.last_modified)
             fetched = await self._visits.ask_again(source.url, source.host, known)
+            document = await parse_page(fetched)
         except Postponed:
             self.scheduler.give_back(number)
             self._allowance.visits += 1
         except FetchError as trouble:
             await self._fail(source, trouble)
         else:
-            await self._look(source, fetched)
+            await self._look(source, fetched, document)
         self.in_flight -= 1
 
     async def _fail(self, source: AnyRow, trouble: FetchError) -> None:
@@ -174,7 +175,7 @@ class Revisits:
         looks = (await self._relevance.judge.judge(None, [outlink.anchor for outlink in outlinks])).anchors
         await self._save(source, Finding(None, status=status), missing, retire, outlinks=outlinks, looks=looks)
 
-    async def _look(self, source: AnyRow, fetched: Fetched) -> None:
+    async def _look(self, source: AnyRow, fetched: Fetched, document: Document) -> None:
         if fetched.location is not None and fetched.status in MOVED:
             await self._miss(source, fetched.status, f"moved to {fetched.location}", fetched.location)
         elif fetched.location is not None:
@@ -182,7 +183,7 @@ class Revisits:
         elif fetched.status == 304:
             await self._save(source, _finding(fetched, self._clock(), changed=False), fetched=fetched)
         else:
-            await self._compare(source, fetched, await parse_page(fetched))
+            await self._compare(source, fetched, document)
 
     async def _compare(self, source: AnyRow, fetched: Fetched, document: Document) -> None:
         """Hold a page against what it was."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import gzip
 import socket
+import time
 from collections.abc import AsyncIterator
 
 import pytest
 
+import tres_crawler.fetch.client as client_module
 from tres_crawler.config import FetchSettings
 from tres_crawler.errors import FetchError, NotText, TimedOut, TooLarge, Unreachable
 from tres_crawler.fetch.client import Client
@@ -179,7 +181,7 @@ async def test_a_body_of_the_limit_is_read_and_one_byte_more_is_too_large_even_w
             assert not caught.value.retry
 
 
-@pytest.mark.parametrize("kind", ["image/png", "application/pdf", "text/css", "application/json"])
+@pytest.mark.parametrize("kind", ["image/png", "application/pdf", "text/css", "application/json", "html"])
 async def test_a_type_that_is_not_read_is_refused_for_pages_and_taken_for_robots(loopback: Loopback, kind: str) -> None:
     loopback.says(b"...", kind=kind)
     async with client_to(loopback) as client:
@@ -189,11 +191,22 @@ async def test_a_type_that_is_not_read_is_refused_for_pages_and_taken_for_robots
         assert (await client.get("http://a.test/", readable_only=False)).body == b"..."
 
 
-@pytest.mark.parametrize("kind", ["text/html; charset=utf-8", "TEXT/HTML", "application/xhtml+xml", "text/plain"])
-async def test_types_that_hold_text_are_read(loopback: Loopback, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("text/html; charset=utf-8", "TEXT/HTML", "application/xhtml+xml", "text/plain"),
+        *("text/html;charset*", "text/html ;a*", "text/html" + ";" * 32_000),
+    ],
+    ids=lambda kind: kind[:30],
+)
+async def test_types_that_hold_text_are_read_at_once_whatever_is_said_beside_them(
+    loopback: Loopback, kind: str
+) -> None:
     loopback.says(b"words", kind=kind)
     async with client_to(loopback) as client:
+        started = time.process_time()
         assert (await client.get("http://a.test/")).body == b"words"
+    assert time.process_time() - started < 1.0
 
 
 # ---- trouble ----
@@ -228,6 +241,40 @@ async def test_an_answer_that_breaks_the_rules_is_trouble_with_the_host_and_noth
             await client.get("http://a.test/")
         loopback.says(b"<p>well again")
         assert (await client.get("http://a.test/")).status == 200
+
+
+async def test_an_answer_that_cannot_be_read_for_a_reason_nobody_thought_of_is_told_and_logged(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    loopback.says(b"<p>here")
+    monkeypatch.setattr(client_module, "decoded", broken)
+    async with client_to(loopback) as client:
+        with pytest.raises(FetchError, match=r"could not be read \(IndexError\)") as caught:
+            await client.get("http://a.test/")
+        assert not caught.value.retry
+    assert "in broken" in caplog.text, "with where it happened"
+
+
+async def test_a_mistake_before_anyone_is_asked_stays_one(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Client, "_address", broken)
+    async with client_to(loopback) as client:
+        with pytest.raises(IndexError):
+            await client.get("http://a.test/")
+
+
+async def test_a_fetch_that_is_called_off_while_its_answer_comes_is_called_off(loopback: Loopback) -> None:
+    loopback.silent = True
+    async with client_to(loopback) as client:
+        asking = asyncio.create_task(client.get("http://a.test/"))
+        while not loopback.requests:
+            await asyncio.sleep(0.001)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+
+def broken(*_: object) -> bytes:
+    raise IndexError("nobody thought of this")
 
 
 @pytest.mark.parametrize("url", ["http://", "http://a.test:99999/", "http://[::1/"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import time
 import zlib
 from collections.abc import Callable
 
@@ -47,6 +48,26 @@ def test_layers_are_undone_from_the_last() -> None:
 def test_deflate_without_its_wrapper_is_understood() -> None:
     machine = zlib.compressobj(wbits=-15)
     assert decoded(machine.compress(TEXT) + machine.flush(), "deflate", len(TEXT)) == TEXT
+
+
+@pytest.mark.parametrize("name", ["gzip", "zstd"])
+def test_a_body_of_many_parts_is_read_to_its_end_within_one_limit(name: str) -> None:
+    body = b"".join(ENCODERS[name](piece) for piece in (TEXT, b"", b"and", b" more"))
+    assert decoded(body, name, len(TEXT) + 8) == TEXT + b"and more"
+    with pytest.raises(Overflow) as caught:
+        decoded(body, name, len(TEXT) + 7)
+    assert caught.value.first == TEXT + b"and mor"
+
+
+def test_many_thousand_parts_take_no_longer_than_their_bytes() -> None:
+    started = time.process_time()
+    assert decoded(gzip.compress(b"") * 200_000, "gzip", 1000) == b""
+    assert time.process_time() - started < 5.0
+
+
+@pytest.mark.parametrize("rest", [b"\0" * 500, b"<!-- not packed -->", b"\x1f\x8b and no more"])
+def test_what_stands_behind_the_last_part_and_is_none_is_left(rest: bytes) -> None:
+    assert decoded(gzip.compress(TEXT) + rest, "gzip", len(TEXT)) == TEXT
 
 
 def test_a_body_cut_short_gives_what_came() -> None:

@@ -100,6 +100,18 @@ async def test_of_very_many_addresses_the_first_are_kept(clock: Clock) -> None:
     assert await resolver.addresses("a.test") == many[:MOST_ADDRESSES]
 
 
+async def test_the_address_that_was_first_stays_first_since_connections_to_it_may_be_kept(clock: Clock) -> None:
+    many = tuple(f"8.8.{third}.8" for third in range(200))
+    names = Names(a_test=Answer(many, 300), b_test=Answer(("1.1.1.1", "8.8.8.8"), 300))
+    resolver = Resolver(names, clock)
+    for name in ("a.test", "b.test"):
+        await resolver.addresses(name)
+    clock.now += 300
+    names.names |= {"a.test": Answer(many[9:] + many[:9], 300), "b.test": Answer(("8.8.8.8", "9.9.9.9"), 300)}
+    assert await resolver.addresses("a.test") == (many[0], *many[9 : 9 + MOST_ADDRESSES - 1])
+    assert await resolver.addresses("b.test") == ("8.8.8.8", "9.9.9.9"), "it has gone"
+
+
 # ---- how long, how often ----
 
 

@@ -90,6 +90,14 @@ async def test_rules_hold_for_a_day_and_then_must_be_asked_for_again() -> None:
     assert await allowed(robots, "http://a.test/x") is None
 
 
+async def test_rules_from_the_future_do_not_hold_since_nobody_knows_how_old_they_are() -> None:
+    clock = Clock()
+    robots = robots_with("User-agent: *\nDisallow: /x", clock=clock)
+    assert await allowed(robots, "http://a.test/x") is False
+    clock.now = NOON - 1
+    assert await allowed(robots, "http://a.test/x") is None
+
+
 async def test_rules_hold_for_scheme_host_and_port_together() -> None:
     robots = robots_with("User-agent: *\nDisallow:")
     assert await allowed(robots, "http://a.test/x?y#z") is True

@@ -99,6 +99,26 @@ async def test_sixty_hosts_on_nineteen_machines_share_their_machines_pace(machin
         assert not gaps or min(gaps) >= DELAY_SECONDS - 0.02
 
 
+async def test_of_several_addresses_the_one_that_is_connected_to_rests(machines: Machines) -> None:
+    names = {"both.test": ("127.0.0.5", "127.0.0.3"), "five.test": ("127.0.0.5",), "three.test": ("127.0.0.3",)}
+
+    async def look_up(host: str) -> Answer:
+        return Answer(names[host], 300.0)
+
+    settings = FetchSettings(allow_private_addresses=True, ports=(machines.port,), obey_robots=False)
+    async with Visitor(settings, Pace(30.0, time.monotonic), Robots(time.time), forget, Resolver(look_up)) as visitor:
+
+        async def ask(host: str) -> Fetched:
+            visitor.reserve(f"{host}:{machines.port}")
+            return await visitor.get(f"http://{host}:{machines.port}/")
+
+        assert (await ask("both.test")).status == 200
+        assert list(machines.asked) == ["127.0.0.5"]
+        with pytest.raises(Postponed):
+            await ask("five.test")
+        assert (await ask("three.test")).status == 200
+
+
 async def test_an_address_that_stands_for_all_hosts_is_not_paced(site: SmallSite) -> None:
     settings = FetchSettings(delay_seconds=30.0, connect_to=f"127.0.0.1:{site.port}", obey_robots=False)
     for host in ("a.test", "b.test", "c.test"):
@@ -269,6 +289,8 @@ async def test_fifty_who_want_one_robots_txt_share_one_request(site: SmallSite) 
         ("soon", 0.0),
         ("", 0.0),
         ("99999999999", 86_400.0),
+        ("Mon, 1 Jan 99999999999999999999 00:00:00 GMT", 0.0),
+        ("Mon, 16 Nov 2026 12:01:00 +99999999999999", 0.0),
     ],
 )
 def test_retry_after_is_read_as_seconds_or_as_a_date(value: str, seconds: float) -> None:

@@ -87,6 +87,8 @@ def test_a_conditional_request_is_answered_304_until_the_page_changes() -> None:
     asked = {"if-none-match": headers["ETag"]}
     assert server.answer(host, path, asked).status == 304
     assert server.answer(host, path, {"if-modified-since": headers["Last-Modified"]}).status == 304
+    for odd in ("soon", "Mon, 1 Jan 99999999999999999999 00:00:00 GMT", "Mon, 1 Jan 2024 00:00:00 -0000"):
+        assert server.answer(host, path, {"if-modified-since": odd}).status == 200
     server._started -= 3600 * 24
     assert server.hours > 1000
     assert server.answer(host, path, asked).status == 200

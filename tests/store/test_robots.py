@@ -11,14 +11,14 @@ from tres_crawler.store import robots, tables
 from tres_crawler.store.database import Database
 
 
-async def test_the_newest_answer_of_an_origin_counts(database: Database) -> None:
-    old, new = (RobotsAnswer("http://a.test", at, 200, b"User-agent: *") for at in (1.0, 2.0))
+async def test_the_newest_answer_of_an_origin_counts_unless_it_is_from_the_future(database: Database) -> None:
+    old, new, future = (RobotsAnswer("http://a.test", at, 200, b"User-agent: *") for at in (1.0, 2.0, 4.0))
     other = RobotsAnswer("https://a.test", 3.0, 404, b"")
-    for answer in (new, old, other):
+    for answer in (future, new, old, other):
         await database.write(*robots.new_answer(answer))
-    assert await robots.latest(database, "http://a.test") == new
-    assert await robots.latest(database, "https://a.test") == other
-    assert await robots.latest(database, "http://b.test") is None
+    assert await robots.latest(database, "http://a.test", until=3.0) == new
+    assert await robots.latest(database, "https://a.test", until=3.0) == other
+    assert await robots.latest(database, "http://b.test", until=3.0) is None
 
 
 async def test_of_every_origin_one_answer_is_kept(database: Database) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
@@ -20,6 +21,8 @@ from tres_crawler.fetch.guard import forbidden_name, guarded_socket_factory, ref
 from tres_crawler.fetch.proxies import Proxies
 from tres_crawler.records import Fetched
 from tres_crawler.urls import canonical, host_of
+
+logger = logging.getLogger(__name__)
 
 PRODUCT = "tres_crawler"
 READABLE = ("text/html", "application/xhtml+xml", "text/plain")
@@ -127,14 +130,17 @@ class Client:
         started = time.monotonic()
         try:
             where, how = self._address(url)
-            how["headers"] = {**how.get("headers", {}), **conditions}
-            session = self._by_proxy if "proxy" in how else self._direct
+        except ValueError as error:
+            raise FetchError(url, f"not a URL that can be asked for ({error})") from error
+        how["headers"] = {**how.get("headers", {}), **conditions}
+        session = self._by_proxy if "proxy" in how else self._direct
+        try:
             async with session.get(where, allow_redirects=False, trace_request_ctx=reused, **how) as response:
                 status = response.status
                 target = response.headers.get("Location") if status in REDIRECTS else None
                 if readable_only and status == 200 and not _is_readable(response):
                     response.close()
-                    raise NotText(url, f"type {response.content_type}")
+                    raise NotText(url, f"type {_kind(response)}")
                 body = await self._body(url, response, first_bytes) if status == 200 else b""
                 return Fetched(
                     url=url,
@@ -152,8 +158,12 @@ class Client:
             if refused:
                 raise Blocked(url, f"address not public ({refused.reason})") from error
             raise Unreachable(url, _told(error)) from error
-        except ValueError as error:
-            raise FetchError(url, f"not a URL that can be asked for ({error})") from error
+        except FetchError:
+            raise
+        except Exception as error:
+            # The last resort: whatever a host sends, no crawl ends by it.
+            logger.exception("what is answered at %s could not be read", url)
+            raise FetchError(url, f"answer could not be read ({type(error).__name__})") from error
 
     async def _body(self, url: str, response: aiohttp.ClientResponse, first_bytes: int | None) -> bytes:
         """Read until a limit is passed, then undo the encoding within another."""
@@ -229,7 +239,13 @@ def user_agent(contact: str) -> str:
 
 
 def _is_readable(response: aiohttp.ClientResponse) -> bool:
-    return "Content-Type" not in response.headers or response.content_type in READABLE
+    return "Content-Type" not in response.headers or _kind(response) in READABLE
+
+
+def _kind(response: aiohttp.ClientResponse) -> str:
+    """The type of an answer, without what is said beside it."""
+    # Not response.content_type: it is parsed as mail is, which some headers make fail and others take seconds.
+    return response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
 def _split(address: str) -> tuple[str, int]:

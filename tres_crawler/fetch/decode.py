@@ -12,6 +12,8 @@ import zstandard
 ENCODINGS = "gzip, deflate, br, zstd"
 _MOST_LAYERS = 3
 _PIECE = 65_536
+_GZIP_PIECE = 4096
+"""Small: behind each of many short parts the rest of a piece is copied."""
 
 
 class Undecodable(Exception):
@@ -55,7 +57,23 @@ def _inflate(body: bytes, limit: int, window: int) -> bytes:
 
 
 def _gzip(body: bytes, limit: int) -> bytes:
-    return _inflate(body, limit, 16 + zlib.MAX_WBITS)
+    """A body may have several parts, one behind the other (RFC 1952, sec. 2.2); what follows the last is left."""
+    out = bytearray()
+    machine, parts, at = zlib.decompressobj(16 + zlib.MAX_WBITS), 0, 0
+    while at < len(body):
+        if machine.eof:
+            machine, parts = zlib.decompressobj(16 + zlib.MAX_WBITS), parts + 1
+        piece = body[at : at + _GZIP_PIECE]
+        try:
+            out += machine.decompress(piece, limit + 1 - len(out))
+        except zlib.error:
+            if parts:
+                break
+            raise
+        if len(out) > limit:
+            raise Overflow(bytes(out[:limit]))
+        at += len(piece) - len(machine.unused_data)
+    return bytes(out)
 
 
 def _deflate(body: bytes, limit: int) -> bytes:

@@ -112,6 +112,7 @@ class Resolver(AbstractResolver):
         return task
 
     async def _look_up(self, host: str) -> _Known:
+        before = self._known.pop(host, None)
         try:
             answer = await self._lookup(host)
         except OSError as error:
@@ -119,8 +120,8 @@ class Resolver(AbstractResolver):
             known = _Known(self.clock() + FAILURE_SECONDS, failure=failure)
         else:
             kept_seconds = min(max(answer.ttl_seconds, SHORTEST_SECONDS), LONGEST_SECONDS)
-            known = _Known(self.clock() + kept_seconds, _usable(answer.addresses))
-        self._known.pop(host, None)
+            first = before.addresses[:1] if before else ()
+            known = _Known(self.clock() + kept_seconds, _usable(answer.addresses, first))
         self._known[host] = known
         if len(self._known) > self._most_names:
             del self._known[next(iter(self._known))]
@@ -179,13 +180,13 @@ async def by_c_library(host: str) -> Answer:
     return Answer(tuple(str(where[0]) for _, _, _, _, where in found), 0.0)
 
 
-def _usable(addresses: Sequence[str]) -> tuple[str, ...]:
-    """The public ones if there are any.
+def _usable(addresses: Sequence[str], first: Sequence[str]) -> tuple[str, ...]:
+    """The public ones if there are any, and what was `first` before still first: connections to it may be kept.
 
     The guard refuses others anyway; left in, a refusal could be told in place of why the public ones failed.
     """
     public = [address for address in addresses if not forbidden(address)]
-    return tuple(dict.fromkeys(public or addresses))[:MOST_ADDRESSES]
+    return tuple(sorted(dict.fromkeys(public or addresses), key=lambda address: address not in first))[:MOST_ADDRESSES]
 
 
 def _literal(host: str) -> str | None:

@@ -126,6 +126,6 @@ def retry_after(fetched: Fetched, now: float) -> float:
     value = next((value for name, value in fetched.headers if name.lower() == "retry-after"), "")
     try:
         seconds = float(value) if value.isdigit() else parsedate_to_datetime(value).timestamp() - now
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
     return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)

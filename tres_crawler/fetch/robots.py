@@ -75,7 +75,8 @@ class Robots:
         origin = origin_of(url)
         rules = self._forget(origin)
         answer = rules.answer if rules else await self._stored(origin)
-        if answer is None or self.clock() - answer.fetched_at > KEPT_SECONDS:
+        # One from the future was written before the clock was set back: it may be of any age.
+        if answer is None or not 0 <= self.clock() - answer.fetched_at <= KEPT_SECONDS:
             return None
         return self._keep(rules or await _parse(answer))
 

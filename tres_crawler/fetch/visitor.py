@@ -124,7 +124,8 @@ class Visitor:
             found = await self._client.resolver.addresses(_without_port(host))
         except OSError as error:
             raise Unreachable(url, f"name not found ({error})") from error
-        self._addresses[host] = f"address {min(found)}"
+        # The first is the one that is connected to, unless it does not answer.
+        self._addresses[host] = f"address {found[0]}"
         return self._addresses[host]
 
     async def _obey(self, host: str, address: str, url: str) -> None:

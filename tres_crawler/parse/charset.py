@@ -11,7 +11,8 @@ import webencodings
 from tres_crawler.parse.tags import attributes
 from tres_crawler.records import Fetched
 
-_HEADER = re.compile(r"""(?:^|;)\s*charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+# Possessive: a hostile header must not make it try every way to share out the blanks.
+_HEADER = re.compile(r"""(?:^|;)\s*+charset\s*+=\s*+["']?\s*+([\w.:-]+)""", re.IGNORECASE)
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _COMMENT = re.compile(r"<!(?=--).*?(?:-->|\Z)", re.DOTALL)
 # Possessive: a hostile head must not make it try every way to read the quotes.

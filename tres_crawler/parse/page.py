@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,16 +12,21 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from tres_crawler.errors import FetchError
 from tres_crawler.parse.charset import decode
 from tres_crawler.parse.simplify import MAX_CHARS, SMALL_BYTES, SMALL_TAGS, is_harmless, simplified
 from tres_crawler.parse.tags import INLINE, UNREADABLE
 from tres_crawler.records import Document, Fetched, Outlink
 from tres_crawler.urls import canonical
 
+logger = logging.getLogger(__name__)
+
 AGENT = "tres_crawler"
 MAX_URL_LENGTH = 2000
 MAX_OUTLINKS = 2000
 MAX_ANCHOR_LENGTH = 300
+MAX_ABOUT_LENGTH = 1000
+"""Characters of a title and of a description that are kept."""
 MAX_HEADINGS = 100
 CONTEXT_WORDS = 8
 MAIN_SHARE = 0.05
@@ -43,11 +49,16 @@ _WORKER = ThreadPoolExecutor(1, "parse")  # starts its thread when first used
 async def parse_page(fetched: Fetched) -> Document:
     """As `parse`, but a large page leaves the event loop to its other work.
 
-    A thread is enough: Lexbor lets go of the interpreter lock while it builds the tree.
+    A thread is enough: Lexbor lets go of the interpreter lock while it builds the tree. Should it fail against all
+    expectation, that is trouble with this page: whatever a host sends, no crawl ends by it.
     """
-    if len(fetched.body) < SMALL_BYTES and fetched.body.count(b"<") < SMALL_TAGS:
-        return parse(fetched)
-    return await asyncio.get_running_loop().run_in_executor(_WORKER, parse, fetched)
+    try:
+        if len(fetched.body) < SMALL_BYTES and fetched.body.count(b"<") < SMALL_TAGS:
+            return parse(fetched)
+        return await asyncio.get_running_loop().run_in_executor(_WORKER, parse, fetched)
+    except Exception as error:
+        logger.exception("%s could not be parsed", fetched.url)
+        raise FetchError(fetched.url, f"page could not be read ({type(error).__name__})") from error
 
 
 def parse(fetched: Fetched) -> Document:
@@ -203,7 +214,7 @@ class _Page:
         """What the page says of itself; of most things the first word counts."""
         href = (values.get("href") or "").strip()
         if tag == "title":
-            self.title = self.title or _squeezed(node.text())
+            self.title = self.title or _squeezed(node.text())[:MAX_ABOUT_LENGTH].rstrip()
         elif tag == "base":
             self.base = self.base or href
         elif tag == "link":
@@ -212,7 +223,7 @@ class _Page:
         else:
             name, content = (values.get("name") or "").strip().lower(), values.get("content") or ""
             if name == "description":
-                self.description = self.description or _squeezed(content)
+                self.description = self.description or _squeezed(content)[:MAX_ABOUT_LENGTH].rstrip()
             elif name in ("robots", AGENT):
                 self.rules |= {word.strip().lower() for word in content.split(",")}
 
@@ -327,6 +338,8 @@ def outlinks(page: _Page, base: str) -> tuple[Outlink, ...]:
 # ---- rules for robots ----
 
 _WITH_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+_HOUR = re.compile(r"\s\d{1,2}\Z")
+"""Ends what stands before a colon in a date; a date may have commas, as rules have between them."""
 
 
 def header_rules(headers: Iterable[tuple[str, str]]) -> set[str]:
@@ -338,7 +351,7 @@ def header_rules(headers: Iterable[tuple[str, str]]) -> set[str]:
         ours = True
         for part in value.lower().split(","):
             before, colon, after = part.partition(":")
-            if colon and before.strip() not in _WITH_VALUE:
+            if colon and before.strip() not in _WITH_VALUE and not _HOUR.search(before):
                 ours = before.strip() == AGENT
                 part = after
             if ours:

@@ -170,9 +170,9 @@ def is_current(said: Answer, headers: dict[str, str]) -> bool:
     if "if-modified-since" in headers:
         try:
             since = parsedate_to_datetime(headers["if-modified-since"])
-        except ValueError:
+            return parsedate_to_datetime(own["Last-Modified"]) <= since
+        except (ValueError, TypeError, OverflowError):
             return False
-        return parsedate_to_datetime(own["Last-Modified"]) <= since
     return False
 
 

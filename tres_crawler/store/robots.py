@@ -10,7 +10,12 @@ from tres_crawler.store.tables import robots
 
 _INSERT = insert(robots)
 _DELETE_OLDER = delete(robots).where(robots.c.origin == bindparam("of"), robots.c.fetched_at < bindparam("at"))
-_LATEST = select(robots).where(robots.c.origin == bindparam("origin")).order_by(robots.c.fetched_at.desc()).limit(1)
+_LATEST = (
+    select(robots)
+    .where(robots.c.origin == bindparam("origin"), robots.c.fetched_at <= bindparam("until"))
+    .order_by(robots.c.fetched_at.desc())
+    .limit(1)
+)
 
 
 def new_answer(answer: RobotsAnswer) -> list[Change]:
@@ -24,7 +29,7 @@ def new_answer(answer: RobotsAnswer) -> list[Change]:
     return [Change(_INSERT, [row]), Change(_DELETE_OLDER, [{"of": answer.origin, "at": answer.fetched_at}])]
 
 
-async def latest(database: Database, origin: str) -> RobotsAnswer | None:
-    """What an origin answered last, if it ever did."""
-    found = await database.rows(_LATEST, {"origin": origin})
+async def latest(database: Database, origin: str, until: float) -> RobotsAnswer | None:
+    """What an origin answered last, up to a time; None if it never did."""
+    found = await database.rows(_LATEST, {"origin": origin, "until": until})
     return next((RobotsAnswer(row.origin, row.fetched_at, row.status, row.body) for row in found), None)
