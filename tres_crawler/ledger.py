@@ -41,15 +41,18 @@ class Tally:
     duplicates: int = 0
     sites: set[int] = field(default_factory=set)
     relevant_of_site: Counter[int] = field(default_factory=Counter)
+    """Of sites that have any."""
 
     @property
     def relevant_sites(self) -> int:
-        return sum(count > 0 for count in self.relevant_of_site.values())
+        return len(self.relevant_of_site)
 
     def judge_again(self, site: int, before: bool, now: bool) -> bool:
         """A page is judged otherwise; whether it is the first relevant one of its site."""
         self.relevant += now - before
         self.relevant_of_site[site] += now - before
+        if not self.relevant_of_site[site]:
+            del self.relevant_of_site[site]
         return now > before and self.relevant_of_site[site] == 1
 
     def add(self, site: int, outcome: Outcome, relevant: bool) -> None:
