@@ -101,21 +101,19 @@ class Ledger:
         self._places.restore(
             await links.known_sites(database, self._crawl), await links.known_hosts(database, self._crawl)
         )
-        saved = await pages.outcomes(database, self._crawl)
-        for row in saved:
-            self.tally.add(row.site, Outcome(row.outcome), row.relevant)
+        async for urls in links.placed(database, self._crawl):
+            self._seen.restore(urls)
+        saved = []
+        async for row in pages.outcomes(database, self._crawl):
+            outcome = Outcome(row.outcome)
+            self.tally.add(row.site, outcome, row.relevant)
             self._places.charge(row.site)
+            self._seen.remember(SavedPage(row.number, row.url, outcome, row.relevant, row.text_key, row.simhash))
+            saved.append(PageFact(row.number, row.source, row.site, row.relevant, row.link_host))
         self._places.tighten(self.tally.pages / self.settings.max_pages)
-        self._seen.restore(
-            await links.placed(database, self._crawl),
-            (
-                SavedPage(row.number, row.url, Outcome(row.outcome), row.relevant, row.text_key, row.simhash)
-                for row in saved
-            ),
-        )
         self._last_link = await links.last_number(database, self._crawl)
         self.refused = Counter(await links.refusals(database, self._crawl))
-        return [PageFact(row.number, row.source, row.site, row.relevant, row.link_host) for row in saved]
+        return saved
 
     @property
     def has_begun(self) -> bool:
