@@ -70,6 +70,20 @@ def frees_a_host_only_after_as_many_releases_as_holds(make: MakeFrontier) -> Non
     assert frontier.offer() == [only]
 
 
+def holds_and_releases_many_hosts_at_once(make: MakeFrontier) -> None:
+    """As one by one: a host that was held before stays held, one without links takes none from the others."""
+    frontier = make()
+    frontier.place(Offer(number, host=number % 50) for number in range(1, 151))
+    frontier.hold(7)
+    frontier.hold(*range(1, 60))
+    assert {offer.host for offer in _taken_until_nothing_is_offered(frontier)} == {0}
+    frontier.release(*range(1, 60))
+    assert {offer.host for offer in _taken_until_nothing_is_offered(frontier)} == {*range(1, 50)} - {7}
+    frontier.release(7)
+    assert {offer.host for offer in _taken_until_nothing_is_offered(frontier)} == {7}
+    assert len(frontier) == 0
+
+
 def drops_a_host_with_all_its_links(make: MakeFrontier) -> None:
     """What is dropped is never offered again, and what waits for other hosts stays; held or free."""
     frontier = make()

@@ -41,15 +41,18 @@ class Tally:
     duplicates: int = 0
     sites: set[int] = field(default_factory=set)
     relevant_of_site: Counter[int] = field(default_factory=Counter)
+    """Of sites that have any."""
 
     @property
     def relevant_sites(self) -> int:
-        return sum(count > 0 for count in self.relevant_of_site.values())
+        return len(self.relevant_of_site)
 
     def judge_again(self, site: int, before: bool, now: bool) -> bool:
         """A page is judged otherwise; whether it is the first relevant one of its site."""
         self.relevant += now - before
         self.relevant_of_site[site] += now - before
+        if not self.relevant_of_site[site]:
+            del self.relevant_of_site[site]
         return now > before and self.relevant_of_site[site] == 1
 
     def add(self, site: int, outcome: Outcome, relevant: bool) -> None:
@@ -99,21 +102,19 @@ class Ledger:
         self._places.restore(
             await links.known_sites(database, self._crawl), await links.known_hosts(database, self._crawl)
         )
-        saved = await pages.outcomes(database, self._crawl)
-        for row in saved:
-            self.tally.add(row.site, Outcome(row.outcome), row.relevant)
+        async for urls in links.placed(database, self._crawl):
+            self._seen.restore(urls)
+        saved = []
+        async for row in pages.outcomes(database, self._crawl):
+            outcome = Outcome(row.outcome)
+            self.tally.add(row.site, outcome, row.relevant)
             self._places.charge(row.site)
+            self._seen.remember(SavedPage(row.number, row.url, outcome, row.relevant, row.text_key, row.simhash))
+            saved.append(PageFact(row.number, row.source, row.site, row.relevant, row.link_host))
         self._places.tighten(self.tally.pages / self.settings.max_pages)
-        self._seen.restore(
-            await links.placed(database, self._crawl),
-            (
-                SavedPage(row.number, row.url, Outcome(row.outcome), row.relevant, row.text_key, row.simhash)
-                for row in saved
-            ),
-        )
         self.last_link = await links.last_number(database, self._crawl)
         self.refused = Counter(await links.refusals(database, self._crawl))
-        return [PageFact(row.number, row.source, row.site, row.relevant, row.link_host) for row in saved]
+        return saved
 
     @property
     def has_begun(self) -> bool:

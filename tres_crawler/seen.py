@@ -61,10 +61,9 @@ class Seen:
         self._near = NearDuplicates()
         self._patterns = PatternYield()
 
-    def restore(self, placed: Iterable[int], pages: Iterable[SavedPage]) -> None:
+    def restore(self, placed: Iterable[int]) -> None:
+        """URLs with these fingerprints are known already."""
         self._urls.update(placed)
-        for page in pages:
-            self.remember(page)
 
     def add(self, url: str) -> bool:
         """Whether `url` is new; from now on it is not."""

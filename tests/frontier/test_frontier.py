@@ -83,6 +83,11 @@ def test_a_host_is_free_after_as_many_releases_as_holds(make: MakeFrontier) -> N
 
 
 @every_frontier
+def test_many_hosts_are_held_and_released_at_once(make: MakeFrontier) -> None:
+    checks.holds_and_releases_many_hosts_at_once(make)
+
+
+@every_frontier
 @settings(derandomize=True, database=None, deadline=None, max_examples=300)
 @given(operations=operations)
 def test_a_long_random_life_agrees_with_a_plain_model(make: MakeFrontier, operations: list[Operation]) -> None:

@@ -17,7 +17,7 @@ from tests.checks import Operation
 from tres_crawler.config import FeatureSettings
 from tres_crawler.features import Describer
 from tres_crawler.frontier.arrays import Floats, Ints
-from tres_crawler.frontier.leaves import TreeFrontier, rounded
+from tres_crawler.frontier.leaves import FEW_HOSTS, TreeFrontier, rounded
 from tres_crawler.frontier.tree import Tree
 from tres_crawler.records import Offer, Offers
 
@@ -206,6 +206,7 @@ def test_what_every_frontier_must_do_it_does() -> None:
     checks.offers_every_link_until_it_is_taken(Protocolled)
     checks.offers_nothing_of_a_held_host_and_keeps_its_links(Protocolled)
     checks.frees_a_host_only_after_as_many_releases_as_holds(Protocolled)
+    checks.holds_and_releases_many_hosts_at_once(Protocolled)
     rng, shared = np.random.default_rng(5), ["place", "place again", "take", "hold", "release"]
     for _ in range(30):
         life = [Operation(rng.choice(shared), int(rng.integers(1, 5)), int(rng.integers(6))) for _ in range(80)]
@@ -246,12 +247,37 @@ def test_a_million_links_at_once_end_where_they_would_one_by_one() -> None:
     assert found_by_leaf(frontiers[0]) == found_by_leaf(frontiers[1])
 
 
+@pytest.mark.parametrize("hosts", [FEW_HOSTS, FEW_HOSTS + 1])
+def test_hosts_held_and_released_together_end_as_one_by_one(hosts: int) -> None:
+    """Links of few hosts stand in the same order, too, so that a seed draws the same ones."""
+    features = np.random.default_rng(1).random((900, 2), np.float32)
+    rewards = (features[:, 0] > features[:, 1]) * 1.0
+    numbers, its_host = ints(range(1, 901)), ints(at % 45 for at in range(900))
+    frontiers = [TreeFrontier(Tree.grown(features[:99], rewards[:99]), np.random.default_rng(2)) for _ in range(2)]
+    together, one_by_one = frontiers
+    for frontier in frontiers:
+        frontier.place(numbers, its_host, features)
+        frontier.hold(4)
+    together.hold(*range(hosts))
+    for host in range(hosts):
+        one_by_one.hold(host)
+    assert found_by_leaf(together) == found_by_leaf(one_by_one)
+    together.release(*range(hosts))
+    for host in range(hosts):
+        one_by_one.release(host)
+    assert found_by_leaf(together) == found_by_leaf(one_by_one)
+    if hosts <= FEW_HOSTS:
+        assert [list(together.offers().links) for _ in range(9)] == [list(one_by_one.offers().links) for _ in range(9)]
+
+
 def test_an_empty_frontier_offers_nothing_and_takes_every_command() -> None:
     frontier = TreeFrontier(Tree(2), np.random.default_rng(1))
     frontier.place(ints([]), ints([]), np.zeros((0, 2), np.float32))
     assert (len(frontier), len(frontier.offers()), len(frontier.samples())) == (0, 0, 0)
     assert not frontier.can_offer
     assert frontier.drop(12) == 0
+    frontier.hold()
+    frontier.release()
     frontier.hold(3)
     frontier.release(3)
     frontier.rebuild(Tree(2))
@@ -274,6 +300,10 @@ def test_what_cannot_be_placed_taken_or_released_is_refused_and_changes_nothing(
     for host in (1, 10**6):
         with pytest.raises(KeyError):
             frontier.release(host)
+    frontier.hold(2)
+    with pytest.raises(KeyError):
+        frontier.release(2, 1)
+    frontier.release(2)
     assert found_by_leaf(frontier) == {0: ({5}, set())}
 
 

@@ -23,6 +23,8 @@ def agrees(lists: Lists, model: Model) -> None:
         assert sorted(items.tolist()) == sorted(model.get(number, ()))
         assert (lists.list_of[items] == number).all()
         assert lists.place_of[items].tolist() == list(range(len(items)))
+    some = np.arange(len(lists.sizes), dtype=np.int32)[::-2]
+    assert lists.items_of(some).tolist() == [item for number in some for item in lists.items(number)]
 
 
 def test_stretches_follow_each_other_and_may_be_empty() -> None:

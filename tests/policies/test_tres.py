@@ -190,7 +190,7 @@ async def test_a_frontier_that_runs_dry_says_so(site: SmallSite, database: Datab
     site.page("b.test/1")
     summary = await (await started(site, database)).run()
     assert (summary.pages, summary.stop_reason, summary.waiting) == (2, StopReason.FRONTIER_EMPTY, 0)
-    assert [row.relevant for row in await pages.outcomes(database, 1)] == [True, True]
+    assert [row.relevant async for row in pages.outcomes(database, 1)] == [True, True]
     out = Console(file=StringIO(), width=120)
     print_end(out, summary, None)
     assert isinstance(out.file, StringIO)

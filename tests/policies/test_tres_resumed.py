@@ -15,6 +15,7 @@ from tres_crawler.finds import ADDRESS
 from tres_crawler.learn import snapshot
 from tres_crawler.learn.replay import Transition
 from tres_crawler.records import StopReason
+from tres_crawler.store import database as database_module
 from tres_crawler.store import learning, links
 from tres_crawler.store.database import Database
 from tres_crawler.store.tables import pages as page_table
@@ -24,7 +25,7 @@ from tres_crawler.store.tables import snapshots
 async def test_a_resumed_crawl_has_the_same_tree_the_same_links_and_a_learner_that_goes_on(
     site: SmallSite, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(links, "PART", 7)
+    monkeypatch.setattr(database_module, "PART_ROWS", 7)
     good_and_bad_web(site)
     first = await started(site, database)
     await first.run()

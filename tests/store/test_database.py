@@ -80,6 +80,20 @@ async def test_a_write_is_committed_once_it_is_awaited(path: Path) -> None:
         assert [row.number for row in await database.rows(SITE_NUMBERS)] == [1]
 
 
+async def test_a_query_can_be_read_in_parts_which_are_all_of_it_in_order(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storing, "PART_ROWS", 3)
+    async with Database(database_url(path)) as database:
+        assert [part async for part in database.parts(select(sites.c.number), sites.c.number)] == []
+        for number in (4, -9, 7, 1, 0, 12):
+            await database.write(*a_step(number))
+        parts = database.parts(select(sites.c.name, sites.c.number).where(sites.c.number != 7), sites.c.number)
+        assert [[row.number for row in part] async for part in parts] == [[-9, 0, 1], [4, 12]]
+        whole = database.parts(select(sites.c.number), sites.c.number)
+        assert [[row.number for row in part] async for part in whole] == [[-9, 0, 1], [4, 7, 12]]
+
+
 async def test_many_steps_share_a_commit_and_all_of_them_are_there(path: Path) -> None:
     async with Database(database_url(path)) as database:
         with counted_commits() as commits:

@@ -38,7 +38,7 @@ async def life(data: Path, crawl: int) -> dict[str, Any]:
     """How far a crawl had come when it ended or was killed."""
     async with Database(DataDir(data).url, read_only=True) as database:
         record = await crawls.get(database, crawl)
-        saved = await pages.outcomes(database, crawl)
+        saved = [row async for row in pages.outcomes(database, crawl)]
         versions = await pages.learner_versions(database, crawl)
         grown = [list(row) for row in await learning.growth(database, crawl)]
         told = {"pages": len(saved), "version": versions[-1] if versions else None, "growth": grown}
@@ -54,7 +54,7 @@ async def life(data: Path, crawl: int) -> dict[str, Any]:
 async def judged(data: Path, crawl: int, web: Web, topic: str) -> dict[str, float | None]:
     """How right the crawl's own judge was on the pages it had."""
     async with Database(DataDir(data).url, read_only=True) as database:
-        saved = [row for row in await pages.outcomes(database, crawl) if row.outcome == Outcome.JUDGED]
+        saved = [row async for row in pages.outcomes(database, crawl) if row.outcome == Outcome.JUDGED]
     said = np.array([bool(row.relevant) for row in saved], bool)
     true = np.array([web.topic_of(*split(row.url)) == topic for row in saved], bool)
     both = int((said & true).sum())
@@ -115,7 +115,7 @@ async def known_links(data: Path, crawl: int) -> KnownLinks | None:
     async with Database(DataDir(data).url, read_only=True) as database:
         settings = settled(Settings.kept((await crawls.get(database, crawl)).settings))
         policy = await learning.newest(database, crawl, learning.POLICY)
-        saved = await pages.outcomes(database, crawl)
+        saved = [row async for row in pages.outcomes(database, crawl)]
         lived = await learning.experiences(database, crawl)
         named = await learning.finds(database, crawl)
         rows = [row for row in await links.described(database, crawl) if row.features]

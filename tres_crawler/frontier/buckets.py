@@ -73,13 +73,15 @@ class RandomFrontier:
             self.take(link)
         return len(links)
 
-    def hold(self, host: int) -> None:
-        self._holds[host] = self._holds.get(host, 0) + 1
-        self._free.discard(host)
+    def hold(self, *hosts: int) -> None:
+        for host in hosts:
+            self._holds[host] = self._holds.get(host, 0) + 1
+            self._free.discard(host)
 
-    def release(self, host: int) -> None:
-        self._holds[host] -= 1
-        if not self._holds[host]:
-            del self._holds[host]
-            if host in self._by_host:
-                self._free.add(host)
+    def release(self, *hosts: int) -> None:
+        for host in hosts:
+            self._holds[host] -= 1
+            if not self._holds[host]:
+                del self._holds[host]
+                if host in self._by_host:
+                    self._free.add(host)

@@ -66,12 +66,12 @@ class FlatFrontier:
             self.take(Offer(link, host))
         return len(dropped)
 
-    def hold(self, host: int) -> None:
-        self._holds = with_room(self._holds, host + 1)
-        self._holds[host] += 1
+    def hold(self, *hosts: int) -> None:
+        self._holds = with_room(self._holds, max(hosts, default=-1) + 1)
+        self._holds[list(hosts)] += 1
 
-    def release(self, host: int) -> None:
-        self._holds[host] -= 1
+    def release(self, *hosts: int) -> None:
+        self._holds[list(hosts)] -= 1
 
     def _free(self) -> Bools:
         hosts = self._hosts[: self._count]

@@ -38,8 +38,8 @@ class Frontier(Protocol):
     def drop(self, host: int) -> int:
         """Remove all links of a host; how many there were."""
 
-    def hold(self, host: int) -> None:
-        """Offer no link of `host` until it is released as often as it was held."""
+    def hold(self, *hosts: int) -> None:
+        """Offer no link of `hosts`, each named once, until they are released as often as they were held."""
 
-    def release(self, host: int) -> None:
-        """Undo one hold."""
+    def release(self, *hosts: int) -> None:
+        """Undo one hold of each."""

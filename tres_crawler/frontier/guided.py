@@ -52,13 +52,13 @@ class GuidedFrontier:
             self._guide.drop(host)
         return self._followed.drop(host)
 
-    def hold(self, host: int) -> None:
+    def hold(self, *hosts: int) -> None:
         for frontier in self._both():
-            frontier.hold(host)
+            frontier.hold(*hosts)
 
-    def release(self, host: int) -> None:
+    def release(self, *hosts: int) -> None:
         for frontier in self._both():
-            frontier.release(host)
+            frontier.release(*hosts)
 
     def _both(self) -> Iterator[Frontier]:
         yield self._followed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from tres_crawler.frontier.tree import SplitEvent, Tree
 from tres_crawler.records import Offers
 
 NOT_WAITING = -1
+FEW_HOSTS = 32
+"""Held or released together; a blog platform may have many thousands."""
 LARGE = 60_000
 """What features stay below; they are kept in 16 bits."""
 
@@ -186,25 +189,38 @@ class TreeFrontier:
 
     # ---- held hosts ----
 
-    def hold(self, host: int) -> None:
-        """Offer no link of `host` until it is released as often as it was held."""
-        self._reserve_hosts(host)
-        self._holds[host] += 1
-        if self._holds[host] == 1 and self._by_host.sizes[host]:
-            self._park(self._by_host.items(host))
+    def hold(self, *hosts: int) -> None:
+        """Offer no link of `hosts`, each named once, until they are released as often as they were held."""
+        self._reserve_hosts(max(hosts, default=-1))
+        held = np.array(hosts, np.int32)
+        self._holds[held] += 1
+        for slots in self._to_move(held[self._holds[held] == 1]):
+            self._park(slots)
 
     def are_held(self, hosts: Ints) -> Bools:
         """Of hosts that links wait for, which are held."""
         held: Bools = self._holds.take(hosts) > 0
         return held
 
-    def release(self, host: int) -> None:
-        """Undo one hold."""
-        if host >= len(self._holds) or not self._holds[host]:
-            raise KeyError(host)
-        self._holds[host] -= 1
-        if not self._holds[host] and self._by_host.sizes[host]:
-            self._let_go(self._by_host.items(host))
+    def release(self, *hosts: int) -> None:
+        """Undo one hold of each."""
+        released = np.array(hosts, np.int32)
+        if max(hosts, default=-1) >= len(self._holds) or not self._holds[released].all():
+            raise KeyError(hosts)
+        self._holds[released] -= 1
+        for slots in self._to_move(released[self._holds[released] == 0]):
+            self._let_go(slots)
+
+    def _to_move(self, hosts: Ints) -> Iterator[Ints]:
+        """The links of hosts: of many all at once, of a few host by host, as the draws of a seed have always met them.
+
+        Either way the same links are the free ones of a leaf; only the order in which they stand there differs.
+        """
+        waited_for = hosts[self._by_host.sizes[hosts] > 0]
+        if len(waited_for) > FEW_HOSTS:
+            yield self._by_host.items_of(waited_for)
+        else:
+            yield from map(self._by_host.items, waited_for.tolist())
 
     def _park(self, slots: Ints) -> None:
         """Move links from among the free ones of their leaves to just behind them."""

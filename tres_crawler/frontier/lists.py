@@ -60,6 +60,10 @@ class Lists:
         start = self._starts[number]
         return self._array[start : start + self.sizes[number]].copy()
 
+    def items_of(self, lists: Ints) -> Ints:
+        """Those of many lists, one list after the other."""
+        return self._array[stretches(self._starts[lists], self.sizes[lists])]
+
     def draw(self, lists: Ints, among: Ints, most: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Up to `most` items of each list, with equal chance for each of its first `among`; and which list each is of.
 

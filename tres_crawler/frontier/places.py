@@ -120,13 +120,14 @@ class Places:
 
     def _update(self, site: int) -> None:
         full = self._limit is not None and self._charged[site] >= self._limit
-        if full and site not in self._full:
+        if full == (site in self._full):
+            return
+        hosts = self._hosts_of_site[site]
+        for host in hosts:
+            self._in_full_site[host] = full
+        if full:
             self._full.add(site)
-            for host in self._hosts_of_site[site]:
-                self._in_full_site[host] = True
-                self._frontier.hold(host)
-        elif not full and site in self._full:
+            self._frontier.hold(*hosts)
+        else:
             self._full.remove(site)
-            for host in self._hosts_of_site[site]:
-                self._in_full_site[host] = False
-                self._frontier.release(host)
+            self._frontier.release(*hosts)

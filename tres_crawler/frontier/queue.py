@@ -87,14 +87,16 @@ class OrderedFrontier:
         self._count -= dropped
         return dropped
 
-    def hold(self, host: int) -> None:
-        self._holds[host] = self._holds.get(host, 0) + 1
+    def hold(self, *hosts: int) -> None:
+        for host in hosts:
+            self._holds[host] = self._holds.get(host, 0) + 1
 
-    def release(self, host: int) -> None:
-        self._holds[host] -= 1
-        if not self._holds[host]:
-            del self._holds[host]
-            self._compete(host)
+    def release(self, *hosts: int) -> None:
+        for host in hosts:
+            self._holds[host] -= 1
+            if not self._holds[host]:
+                del self._holds[host]
+                self._compete(host)
 
     def _first(self, host: int) -> Key | None:
         waiting = self._by_host.get(host)

@@ -100,11 +100,11 @@ class ValuedFrontier:
     def drop(self, host: int) -> int:
         return self.tree.drop(host)
 
-    def hold(self, host: int) -> None:
-        self.tree.hold(host)
+    def hold(self, *hosts: int) -> None:
+        self.tree.hold(*hosts)
 
-    def release(self, host: int) -> None:
-        self.tree.release(host)
+    def release(self, *hosts: int) -> None:
+        self.tree.release(*hosts)
 
     def look(self) -> list[NodeLook]:
         """The nodes of the tree, with what waits below each and what the learner holds of it."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
-from sqlalchemy import URL, Delete, Insert, Row, Select, Update
+from sqlalchemy import URL, ColumnElement, Delete, Insert, Row, Select, Update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -24,6 +24,8 @@ READERS = 40
 """Connections kept open, the writer's included; a crawl reads a row for each of its slots."""
 WAIT_SECONDS = 600.0
 """How long a reader waits for one of them: on a machine that is busy otherwise, long is better than never."""
+PART_ROWS = 20_000
+"""Rows that are read at once where there may be a million: all of them would hold up the loop, and take much memory."""
 BATCH_STEPS = 64
 """Most writes that share a commit; while one commit runs, the next batch gathers by itself."""
 BUSY_PAUSE_SECONDS = 1.0
@@ -105,6 +107,14 @@ class Database:
         self._reads.add(reading)
         reading.add_done_callback(self._reads.discard)
         return await asyncio.shield(reading)
+
+    async def parts(self, statement: AnySelect, key: ColumnElement[int]) -> AsyncIterator[Sequence[AnyRow]]:
+        """The rows of a query, in order of a column in which no two are alike; the loop goes on between two parts."""
+        query = statement.order_by(key).limit(PART_ROWS)
+        found = await self.rows(query)
+        while found:
+            yield found
+            found = await self.rows(query.where(key > found[-1]._mapping[key]))
 
     async def _read(self, statement: AnySelect, parameters: Mapping[str, Any] | None) -> Sequence[AnyRow]:
         assert self._engine is not None

@@ -76,16 +76,15 @@ def copied_policy(crawl: int, policy: bytes) -> Change:
 
 async def experiences(database: Database, crawl: int) -> Sequence[AnyRow]:
     """Page and features of every experience, in order."""
-    columns = (experience_table.c.page, experience_table.c.features)
-    return await database.rows(
-        select(*columns).where(experience_table.c.crawl == crawl).order_by(experience_table.c.page)
-    )
+    page = experience_table.c.page
+    lived = select(page, experience_table.c.features).where(experience_table.c.crawl == crawl)
+    return [row async for part in database.parts(lived, page) for row in part]
 
 
 async def finds(database: Database, crawl: int) -> dict[int, bytes]:
     """What each page names, in order."""
     found = select(find_table.c.page, find_table.c.names).where(find_table.c.crawl == crawl)
-    return {row.page: row.names for row in await database.rows(found.order_by(find_table.c.page))}
+    return {row.page: row.names async for part in database.parts(found, find_table.c.page) for row in part}
 
 
 async def nodes(database: Database, crawl: int, tree: int) -> Sequence[AnyRow]:

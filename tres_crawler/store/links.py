@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, func, insert, select, update
 
 from tres_crawler.records import Link, LinkState, Offer
-from tres_crawler.store.database import AnyRow, Change, Database
+from tres_crawler.store.database import AnyRow, AnySelect, Change, Database
 from tres_crawler.store.tables import hosts, links, pages, sites
 from tres_crawler.text import fingerprint
-
-PART = 20_000
-"""Links that are read at once where there may be a million."""
 
 _THIS = (links.c.crawl == bindparam("of_crawl"), links.c.number == bindparam("of_link"))
 
@@ -101,24 +98,17 @@ async def read(database: Database, crawl: int, number: int) -> Link:
 
 async def waiting(database: Database, crawl: int) -> list[Offer]:
     """What the frontier must know of every waiting link, oldest first."""
-    found = await database.rows(
-        select(links.c.number, links.c.host, links.c.promise)
-        .where(links.c.crawl == crawl, links.c.state == LinkState.WAITING)
-        .order_by(links.c.number)
-    )
-    return [Offer(row.number, row.host, promise=row.promise) for row in found]
+    found = database.parts(_waiting(crawl, links.c.promise), links.c.number)
+    return [Offer(row.number, row.host, promise=row.promise) async for part in found for row in part]
 
 
 async def waiting_with_features(database: Database, crawl: int) -> list[Offer]:
     """The same, with the features each was placed with."""
-    found = await database.rows(
-        select(links.c.number, links.c.host, links.c.promise, links.c.features)
-        .where(links.c.crawl == crawl, links.c.state == LinkState.WAITING)
-        .order_by(links.c.number)
-    )
+    found = database.parts(_waiting(crawl, links.c.promise, links.c.features), links.c.number)
     return [
         Offer(row.number, row.host, promise=row.promise, features=np.frombuffer(row.features, np.float32))
-        for row in found
+        async for part in found
+        for row in part
     ]
 
 
@@ -131,17 +121,16 @@ class WaitingColumns(NamedTuple):
 
 
 async def waiting_columns(database: Database, crawl: int) -> AsyncIterator[WaitingColumns]:
-    """All of them, oldest first, in parts: a million at once would take half a gigabyte and hold up the loop."""
-    last = 0
-    while found := await database.rows(
-        select(links.c.number, links.c.host, links.c.features)
-        .where(links.c.crawl == crawl, links.c.state == LinkState.WAITING, links.c.number > last)
-        .order_by(links.c.number)
-        .limit(PART)
-    ):
-        numbers, hosts, features = zip(*found, strict=True)
-        last = numbers[-1]
+    """All of them, oldest first, in parts: a million at once would take half a gigabyte."""
+    async for part in database.parts(_waiting(crawl, links.c.features), links.c.number):
+        numbers, hosts, features = zip(*part, strict=True)
         yield WaitingColumns(np.array(numbers, np.int32), np.array(hosts, np.int32), list(features))
+
+
+def _waiting(crawl: int, *columns: ColumnElement[Any]) -> AnySelect:
+    """Number, host and other columns of links that wait."""
+    of_crawl = (links.c.crawl == crawl, links.c.state == LinkState.WAITING)
+    return select(links.c.number, links.c.host, *columns).where(*of_crawl)
 
 
 FEATURES_BY_SOURCE = (
@@ -182,9 +171,10 @@ async def described(database: Database, crawl: int) -> Sequence[AnyRow]:
     return await database.rows(select(*columns).join(hosts, same_host).where(links.c.crawl == crawl))
 
 
-async def placed(database: Database, crawl: int) -> list[int]:
-    """Fingerprints of every URL that was ever placed."""
-    return [row.url_key for row in await database.rows(select(links.c.url_key).where(links.c.crawl == crawl))]
+async def placed(database: Database, crawl: int) -> AsyncIterator[list[int]]:
+    """Fingerprints of every URL that was ever placed, in parts."""
+    async for part in database.parts(select(links.c.url_key).where(links.c.crawl == crawl), links.c.url_key):
+        yield [row.url_key for row in part]
 
 
 async def refusals(database: Database, crawl: int) -> dict[str, int]:
@@ -206,10 +196,11 @@ async def last_number(database: Database, crawl: int) -> int:
 
 
 async def known_sites(database: Database, crawl: int) -> list[tuple[int, str]]:
-    found = await database.rows(select(sites.c.number, sites.c.name).where(sites.c.crawl == crawl))
-    return [(row.number, row.name) for row in found]
+    found = database.parts(select(sites.c.number, sites.c.name).where(sites.c.crawl == crawl), sites.c.number)
+    return [(row.number, row.name) async for part in found for row in part]
 
 
 async def known_hosts(database: Database, crawl: int) -> list[tuple[int, str, int]]:
-    found = await database.rows(select(hosts.c.number, hosts.c.name, hosts.c.site).where(hosts.c.crawl == crawl))
-    return [(row.number, row.name, row.site) for row in found]
+    named = select(hosts.c.number, hosts.c.name, hosts.c.site).where(hosts.c.crawl == crawl)
+    found = database.parts(named, hosts.c.number)
+    return [(row.number, row.name, row.site) async for part in found for row in part]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,15 +113,17 @@ async def read(database: Database, crawl: int, number: int) -> AnyRow:
     return (await database.rows(select(pages).where(pages.c.crawl == crawl, pages.c.number == number)))[0]
 
 
-async def outcomes(database: Database, crawl: int) -> Sequence[AnyRow]:
+async def outcomes(database: Database, crawl: int) -> AsyncIterator[AnyRow]:
     """What a resumed crawl must know of each page, in order."""
     columns = ("number", "url", "site", "outcome", "relevant", "text_key", "simhash")
-    return await database.rows(
+    query = (
         select(*(pages.c[name] for name in columns), links.c.source, links.c.host.label("link_host"))
         .join(links, (links.c.crawl == pages.c.crawl) & (links.c.number == pages.c.link))
         .where(pages.c.crawl == crawl)
-        .order_by(pages.c.number)
     )
+    async for part in database.parts(query, pages.c.number):
+        for row in part:
+            yield row
 
 
 async def learner_versions(database: Database, crawl: int) -> list[int]:
