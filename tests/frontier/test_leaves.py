@@ -270,6 +270,30 @@ def test_hosts_held_and_released_together_end_as_one_by_one(hosts: int) -> None:
         assert [list(together.offers().links) for _ in range(9)] == [list(one_by_one.offers().links) for _ in range(9)]
 
 
+def test_links_that_were_routed_beforehand_end_where_they_would_otherwise() -> None:
+    """Also those that were taken, came or came back meanwhile."""
+    features = rounded(np.random.default_rng(1).random((500, 2), np.float32))
+    rewards = (features[:, 0] > features[:, 1]) * 1.0
+    numbers, hosts = ints(range(1, 501)), ints(at % 17 for at in range(500))
+    frontiers = [TreeFrontier(Tree(2), np.random.default_rng(2)) for _ in range(2)]
+    grown = [Tree.grown(features[:99], rewards[:99]) for _ in range(2)]
+    for frontier in frontiers:
+        frontier.place(numbers[:400], hosts[:400], features[:400])
+        frontier.hold(4)
+    known, placed = frontiers[0].placed()
+    leaves = grown[0].route(placed.astype(np.float32))
+    for frontier in frontiers:
+        for number in range(1, 50, 3):
+            frontier.take(number)
+        frontier.place(ints([4, 40, 1]), hosts[[3, 39, 0]], features[[3, 39, 0]])
+        frontier.place(numbers[400:], hosts[400:], features[400:])
+    frontiers[0].rebuild(grown[0], known, leaves)
+    frontiers[1].rebuild(grown[1])
+    assert found_by_leaf(frontiers[0]) == found_by_leaf(frontiers[1])
+    assert len(found_by_leaf(frontiers[0])) > 5
+    assert list(frontiers[0].offers().links) == list(frontiers[1].offers().links)
+
+
 def test_an_empty_frontier_offers_nothing_and_takes_every_command() -> None:
     frontier = TreeFrontier(Tree(2), np.random.default_rng(1))
     frontier.place(ints([]), ints([]), np.zeros((0, 2), np.float32))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
+Halves = npt.NDArray[np.float16]
 Bools = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])

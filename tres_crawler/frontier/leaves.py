@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tres_crawler.frontier.arrays import Bools, Floats, Ints, with_room
+from tres_crawler.frontier.arrays import Bools, Floats, Halves, Ints, with_room
 from tres_crawler.frontier.lists import Groups, Lists
 from tres_crawler.frontier.tree import SplitEvent, Tree
 from tres_crawler.records import Offers
 
-NOT_WAITING = -1
+NOT_WAITING = NOT_ROUTED = -1
+NOTHING: Ints = np.zeros(0, np.int32)
 FEW_HOSTS = 32
 """Held or released together; a blog platform may have many thousands."""
 LARGE = 60_000
@@ -94,7 +95,7 @@ class TreeFrontier:
         self._features[slots], self._words[slots] = np.split(rows, [self.tree.width], axis=1)
         self._count += len(slots)
         self._by_host.extend(hosts, slots)
-        self._enter(slots)
+        self._enter(slots, self._route(slots))
 
     def _refuse_what_cannot_be_placed(self, numbers: Ints, rows: Floats) -> None:
         """A link placed twice, or one that could never become an experience, would be found out much later."""
@@ -105,9 +106,9 @@ class TreeFrontier:
         if (self._slot_of[numbers] != NOT_WAITING).any() or len(np.unique(numbers)) < len(numbers):
             raise ValueError("A link is placed that waits already.")
 
-    def _enter(self, slots: Ints) -> None:
-        """Route links to their leaves."""
-        self._by_leaf.extend(self._route(slots), slots)
+    def _enter(self, slots: Ints, leaves: Ints) -> None:
+        """Add links to their leaves."""
+        self._by_leaf.extend(leaves, slots)
         free = slots[self._holds[self._by_host.list_of[slots]] == 0]
         if len(free):
             self._let_go(free)
@@ -115,14 +116,32 @@ class TreeFrontier:
     def _route(self, slots: Ints) -> Ints:
         return self.tree.route(self._features.take(slots, axis=0).astype(np.float32))
 
-    def rebuild(self, tree: Tree) -> None:
-        """Route every link again, through another tree."""
+    def placed(self) -> tuple[Ints, Halves]:
+        """Numbers of the waiting links and features they were placed with; a copy, to be routed beside the loop."""
+        slots = self._waiting()
+        return self._numbers[slots], self._features.take(slots, axis=0)
+
+    def rebuild(self, tree: Tree, numbers: Ints = NOTHING, leaves: Ints = NOTHING) -> None:
+        """Move every link to its leaf of another tree.
+
+        `leaves` are those of the links `numbers`, where they were routed before; the others are routed now.
+        """
         self.tree = tree
         self._by_leaf, self._free, self._free_links = Lists(), np.zeros(0, np.int32), 0
         self._reserve_leaves()
         self._by_leaf.reserve(len(self._numbers), 0)
         if self._count:
-            self._enter(self._slot_of[self._slot_of != NOT_WAITING])
+            slots, leaf_of = self._waiting(), np.full(len(self._slot_of), NOT_ROUTED, np.int32)
+            leaf_of[numbers] = leaves
+            its_leaf = leaf_of[self._numbers[slots]]
+            late = its_leaf == NOT_ROUTED
+            its_leaf[late] = self._route(slots[late])
+            self._enter(slots, its_leaf)
+
+    def _waiting(self) -> Ints:
+        """The slots of all links, in the order of their numbers."""
+        slots: Ints = self._slot_of[self._slot_of != NOT_WAITING]
+        return slots
 
     # ---- offering ----
 

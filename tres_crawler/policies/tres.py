@@ -81,11 +81,13 @@ class TresPolicy(LearningPolicy):
             return []
         vectors, _ = self.frontier.tree.tree.experienced()
         tree = await asyncio.to_thread(Tree.grown, vectors[: len(known)], known, self._growth)
+        numbers, placed = self.frontier.tree.placed()
+        leaves = await asyncio.to_thread(lambda: tree.route(placed.astype(np.float32)))
         # From here on nothing is awaited: whatever splits next is saved after the tree it belongs to.
         later, late_rewards = self.frontier.tree.tree.experienced()
+        self.frontier.tree.rebuild(tree, numbers, leaves)
         for vector, reward in zip(later[len(known) :], late_rewards[len(known) :].tolist(), strict=True):
-            tree.learn(vector, reward)
-        self.frontier.tree.rebuild(tree)
+            self.frontier.tree.learn(vector, reward)
         self._judge_version = judge_version
         return [learning.new_nodes(self._crawl, judge_version, map(asdict, tree.splits()))]
 
