@@ -197,7 +197,7 @@ async def test_a_seed_that_is_added_comes_next_and_is_placed_once(
     running = asyncio.create_task(crawl.run())
     await until(lambda: crawl.summary().pages >= 5)
     assert await crawl.add_seeds(["http://new.test/", "http://a.test/"]) == 1
-    assert await crawl.add_seeds(["http://new.test/"]) == 0
+    assert await crawl.add_seeds(["http://new.test/", "http://new.test/paper.pdf"]) == 0
     asked = len(site.paths())
     await running
     assert site.paths().count("new.test/") == 1

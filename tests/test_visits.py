@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import MakeCrawl, exported
 from tests.site import SmallSite
+from tres_crawler.crawl import Crawl
 from tres_crawler.parse import page, parse
 from tres_crawler.records import Document, Fetched, StopReason
 from tres_crawler.store.database import Database
@@ -103,6 +104,18 @@ async def test_no_seed_reachable_is_told_with_the_reason(site: SmallSite, make_c
     summary = await crawl.run()
     assert summary.stop_reason == StopReason.NO_SEED
     assert "status 404" in (crawl.stop_detail or "")
+
+
+async def test_a_seed_that_is_not_asked_for_is_told_with_the_reason(
+    site: SmallSite, make_crawl: MakeCrawl, database: Database
+) -> None:
+    crawl = await make_crawl(site.topic("a.test/paper.pdf"))
+    summary = await crawl.run()
+    assert summary.stop_reason == StopReason.NO_SEED
+    assert crawl.stop_detail == "not asked for (file): http://a.test/paper.pdf"
+    taken_up = await Crawl.load(database, crawl.id)
+    assert (await taken_up.run()).stop_reason == StopReason.NO_SEED, "as after a kill before its end was saved"
+    assert taken_up.stop_detail
 
 
 @pytest.mark.parametrize("delay_seconds", [0.0, 0.05])

@@ -249,7 +249,7 @@ class Crawl:
                 calling_off.cancel()
             await self.close()
         if reason is StopReason.NO_SEED:
-            self.stop_detail = "; ".join(self._troubles.of_seeds)
+            self.stop_detail = "; ".join(self._ledger.seed_troubles) or "no page was had from any seed"
         if reason:
             await self._end(reason)
         if reason is StopReason.FAILED:
@@ -296,7 +296,7 @@ class Crawl:
         self._wake.set()
 
     async def add_seeds(self, urls: Sequence[str]) -> int:
-        """Place more seeds; how many of them were never seen before."""
+        """Place more seeds; how many of them wait now that were never seen before."""
         placed = await self._ledger.save_seeds(urls, [crawls.event(self.id, "seeds", urls=list(urls))])
         self._wake.set()
         return placed
@@ -337,7 +337,7 @@ class Crawl:
         if self._in_flight or self.is_learning_topic or self.state is CrawlState.PAUSED:
             return None
         if not len(self._frontier):
-            no_seed = self._troubles.of_seeds and self._tally.pages == self._tally.failed
+            no_seed = self._tally.pages == self._tally.failed
             return StopReason.NO_SEED if no_seed else StopReason.FRONTIER_EMPTY
         if self._visits.next_due is None and not self._frontier.can_offer:
             return StopReason.SITES_CAPPED

@@ -83,6 +83,8 @@ class Ledger:
         self.tally = Tally()
         self.refused: Counter[str] = Counter()
         """Links that are not asked for, by reason."""
+        self.seed_troubles: list[str] = []
+        """Why seeds could not be had."""
         self._crawl = crawl
         self.settings = settings
         self._rules = rules
@@ -133,12 +135,14 @@ class Ledger:
     # ---- saving ----
 
     async def save_seeds(self, urls: Sequence[str], changes: Sequence[Change]) -> int:
-        """Place links that stand on no page; how many of them were never seen before."""
+        """Place links that stand on no page; how many of them wait now that were never seen before."""
         found = [Outlink(url, "") for url in urls]
         placed, at, _ = self._describe(found, None, 0, [SEED_PROMISE] * len(found))
+        refused = [f"not asked for ({trap}): {link.url}" for link in placed if (trap := self._seen.refusal(link.url))]
+        self.seed_troubles += refused
         features = self._policy.describe_seeds(_chosen(found, at, placed), self._sites(placed))
         await self.save(_featured(placed, features), changes)
-        return len(placed)
+        return len(placed) - len(refused)
 
     async def save_redirect(self, visit: Visit, target: str | None, hops: int, reason: str) -> None:
         """A link has led elsewhere: to a URL already known, or to one that waits in its place."""

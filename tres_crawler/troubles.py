@@ -26,7 +26,6 @@ class Troubles:
     def __init__(
         self, crawl: int, retries: int, visits: Visits, frontier: Frontier, places: Places, ledger: Ledger
     ) -> None:
-        self.of_seeds: list[str] = []
         self._crawl = crawl
         self._retries = retries
         self._visits = visits
@@ -44,7 +43,7 @@ class Troubles:
             self._frontier.place([Offer.of(link)])
             return
         if link.source is None:
-            self.of_seeds.append(str(trouble))
+            self._ledger.seed_troubles.append(str(trouble))
         given_up = [*self._quarantine(visit.host, trouble), *self._given_up(visit.host, trouble)]
         if isinstance(trouble, Disallowed | Blocked):
             self._visits.give_back(visit)

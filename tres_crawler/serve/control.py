@@ -73,7 +73,7 @@ class MoreSeeds(Strict):
 
 
 class SeedsPlaced(Strict):
-    """How many seeds wait now that were never seen before; others are known already."""
+    """How many seeds wait now that were never seen before; others are known already or refused."""
 
     placed: int
     known: int

@@ -36,7 +36,7 @@ export function adjust(status, done) {
     if (Object.keys(change).length) await send(path, { method: "PATCH", body: change });
     if (urls.length) {
       const { placed, known } = await post(`${path}/seeds`, { seeds: urls });
-      toast(`${plural(placed, "new seed")} placed${known ? `, ${known} known already` : ""}.`);
+      toast(`${plural(placed, "new seed")} placed${known ? `, ${known} known already or refused` : ""}.`);
     }
     if (!active) await post(`${path}/resume`);
   }
