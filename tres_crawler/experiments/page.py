@@ -23,7 +23,7 @@ th { position: sticky; top: 0; background: #f6f8fa; } .number { text-align: righ
 def write_page(report: Report, pictures: Iterable[Path], folder: Path) -> Path:
     """All tables and pictures of a report in one file that needs no other."""
     title = f"bench {report.bench}: {report.settings['part']}"
-    told = [f"{name.replace('_', ' ')}: {value}" for name, value in report.settings.items() if _is_plain(value)]
+    told = [f"{name.replace('_', ' ')}: {value}" for name, value in report.settings.items() if _is_plain(name, value)]
     parts = [
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>',
         f"<h1>{escape(title)}</h1><p>{escape('; '.join(told))}</p>",
@@ -38,8 +38,9 @@ def write_page(report: Report, pictures: Iterable[Path], folder: Path) -> Path:
     return path
 
 
-def _is_plain(value: object) -> bool:
-    return isinstance(value, str | int | float)
+def _is_plain(name: str, value: object) -> bool:
+    """Whether it can be told in a line; what a picture is of stands above it."""
+    return isinstance(value, str | int | float) and not name.endswith("_of")
 
 
 def _picture(path: Path) -> str:
